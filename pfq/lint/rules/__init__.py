@@ -1,0 +1,1 @@
+"""The rules, one a file. `pfq.lint.registry` says which module has which code."""

@@ -1,0 +1,586 @@
+#!/bin/sh
+# pfq: gateway router (linux-5.10), site traffic conditioner, CBQ
+# link dsl: no packet is filtered; the model asks for no inbound policy
+# link dsl: downloads are policed, so their classes and the order of these do not apply to them
+# A card's TSO, GSO and GRO make packets of up to 64 kB, which a slow line takes long to send. On the inside interface,
+# `ethtool -K INTERFACE tso off gso off gro off` keeps that wait short; pfq does not change cards by itself.
+#
+# pfq.sh [start | stop | check | status]
+#   start   puts this configuration in force, or leaves everything as it was; does nothing if it is in force already
+#   stop    takes away everything that start made, and nothing else
+#   check   says whether this machine can take the configuration; touches nothing
+#   status  says whether the configuration is in force, and shows its queues
+# Exit status: 0 done, 1 not done, 2 wrong use. It tries everything in a network namespace of its own before it touches anything.
+# PFQ_STATE names the folder for what stop needs to know (/run/pfq).
+
+config=5677bd1a21f040d7
+interfaces='ppp0'
+roots='ppp0=cbq'
+arriving='ppp0'
+ifbs=''
+queue_lengths=''
+settings=''
+tables='inet'
+
+# What the kernel must have: module, option, and a tc command that works only with it.
+pieces() {
+    cat <<'PFQ_PIECES'
+sch_cbq CONFIG_NET_SCH_CBQ qdisc replace dev pfq-probe root cbq bandwidth 10mbit avpkt 1000
+sch_fifo CONFIG_NET_SCHED qdisc replace dev pfq-probe root pfifo limit 10
+sch_sfq CONFIG_NET_SCH_SFQ qdisc replace dev pfq-probe root sfq
+sch_ingress CONFIG_NET_SCH_INGRESS qdisc replace dev pfq-probe handle ffff: ingress
+cls_matchall CONFIG_NET_CLS_MATCHALL filter add dev pfq-probe parent ffff: protocol all prio 1 matchall classid 1:1
+act_police CONFIG_NET_ACT_POLICE actions add action police rate 1000000bit burst 10000b index 65521
+PFQ_PIECES
+}
+
+queues() {
+    cat <<'PFQ_QUEUES'
+qdisc add dev ppp0 root handle 1: cbq bandwidth 10000000bit avpkt 1000 cell 8
+# out to link dsl: the model's rate 220000 bit/s: as the model says; computed it would be 217.3 kbit/s (98.8 % of 220 kbit/s of line)
+# burst 1527 bytes: 1 ms at this rate and one full packet
+class add dev ppp0 parent 1: classid 1:1 cbq bandwidth 10000000bit avpkt 1000 cell 8 rate 220000bit weight 2750 allot 1500 prio 8 bounded isolated
+# interactive: 22000 bit/s, 10 % of 220 kbit/s
+class add dev ppp0 parent 1:1 classid 1:10 cbq bandwidth 10000000bit avpkt 1000 cell 8 rate 22000bit weight 275 allot 1500 prio 1
+# interactive: 250 ms at 220 kbit/s, packets of 52 bytes
+qdisc add dev ppp0 parent 1:10 handle 10: pfifo limit 133
+# bulk: 198000 bit/s, 198 kbit/s that the guarantees leave
+class add dev ppp0 parent 1:1 classid 1:20 cbq bandwidth 10000000bit avpkt 1000 cell 8 rate 198000bit weight 2475 allot 1500 prio 2 split 1:0 defmap ffff
+# bulk: at least 64 packets
+qdisc add dev ppp0 parent 1:20 handle 20: sfq limit 64 perturb 10
+# arriving from link dsl: 800000 bit/s, as the model says; computed it would be 720 kbit/s (90 % of 800 kbit/s of line)
+# burst 11500 bytes: 100 ms at this rate and one full packet
+qdisc add dev ppp0 handle ffff: ingress
+filter add dev ppp0 parent ffff: protocol all prio 50 matchall action police rate 800000bit burst 11500b mtu 65536 overhead 0 mpu 0 conform-exceed drop
+PFQ_QUEUES
+}
+
+rules() {
+    cat <<'PFQ_RULES'
+table inet pfq
+delete table inet pfq
+
+table inet pfq {
+	chain config_5677bd1a21f040d7 {
+	}
+
+	# Lengths of a packet that is headers only. Do not reload a listing of this set: nft 1.0.6 prints it wrong.
+	set empty4 {
+		typeof ip hdrlength . tcp doff . ip length
+		elements = { 5 . 5 . 40, 5 . 6 . 44, 5 . 7 . 48, 5 . 8 . 52, 5 . 9 . 56, 5 . 10 . 60, 5 . 11 . 64, 5 . 12 . 68, 5 . 13 . 72, 5 . 14 . 76, 5 . 15 . 80, 6 . 5 . 44, 6 . 6 . 48, 6 . 7 . 52, 6 . 8 . 56, 6 . 9 . 60, 6 . 10 . 64, 6 . 11 . 68, 6 . 12 . 72, 6 . 13 . 76, 6 . 14 . 80, 6 . 15 . 84, 7 . 5 . 48, 7 . 6 . 52, 7 . 7 . 56, 7 . 8 . 60, 7 . 9 . 64, 7 . 10 . 68, 7 . 11 . 72, 7 . 12 . 76, 7 . 13 . 80, 7 . 14 . 84, 7 . 15 . 88, 8 . 5 . 52, 8 . 6 . 56, 8 . 7 . 60, 8 . 8 . 64, 8 . 9 . 68, 8 . 10 . 72, 8 . 11 . 76, 8 . 12 . 80, 8 . 13 . 84, 8 . 14 . 88, 8 . 15 . 92, 9 . 5 . 56, 9 . 6 . 60, 9 . 7 . 64, 9 . 8 . 68, 9 . 9 . 72, 9 . 10 . 76, 9 . 11 . 80, 9 . 12 . 84, 9 . 13 . 88, 9 . 14 . 92, 9 . 15 . 96, 10 . 5 . 60, 10 . 6 . 64, 10 . 7 . 68, 10 . 8 . 72, 10 . 9 . 76, 10 . 10 . 80, 10 . 11 . 84, 10 . 12 . 88, 10 . 13 . 92, 10 . 14 . 96, 10 . 15 . 100, 11 . 5 . 64, 11 . 6 . 68, 11 . 7 . 72, 11 . 8 . 76, 11 . 9 . 80, 11 . 10 . 84, 11 . 11 . 88, 11 . 12 . 92, 11 . 13 . 96, 11 . 14 . 100, 11 . 15 . 104, 12 . 5 . 68, 12 . 6 . 72, 12 . 7 . 76, 12 . 8 . 80, 12 . 9 . 84, 12 . 10 . 88, 12 . 11 . 92, 12 . 12 . 96, 12 . 13 . 100, 12 . 14 . 104, 12 . 15 . 108, 13 . 5 . 72, 13 . 6 . 76, 13 . 7 . 80, 13 . 8 . 84, 13 . 9 . 88, 13 . 10 . 92, 13 . 11 . 96, 13 . 12 . 100, 13 . 13 . 104, 13 . 14 . 108, 13 . 15 . 112, 14 . 5 . 76, 14 . 6 . 80, 14 . 7 . 84, 14 . 8 . 88, 14 . 9 . 92, 14 . 10 . 96, 14 . 11 . 100, 14 . 12 . 104, 14 . 13 . 108, 14 . 14 . 112, 14 . 15 . 116, 15 . 5 . 80, 15 . 6 . 84, 15 . 7 . 88, 15 . 8 . 92, 15 . 9 . 96, 15 . 10 . 100, 15 . 11 . 104, 15 . 12 . 108, 15 . 13 . 112, 15 . 14 . 116, 15 . 15 . 120 }
+	}
+	set empty6 {
+		typeof tcp doff . ip6 length
+		elements = { 5 . 20, 6 . 24, 7 . 28, 8 . 32, 9 . 36, 10 . 40, 11 . 44, 12 . 48, 13 . 52, 14 . 56, 15 . 60 }
+	}
+
+	chain dsl/is/interactive {
+		ct mark set (ct mark & 0x0000ffff) | 0xd5ba0000
+	}
+
+	chain dsl/is/bulk {
+		ct mark set (ct mark & 0x0000ffff) | 0xc5bc0000
+	}
+
+	chain dsl/opened/inside {
+		ct state new tcp flags & (syn | ack) != syn goto dsl/is/bulk
+		meta nfproto . meta l4proto { ipv4 . icmp, ipv6 . ipv6-icmp } goto dsl/is/interactive
+		goto dsl/is/bulk
+	}
+
+	chain dsl/opened/outside {
+		ct state new tcp flags & (syn | ack) != syn goto dsl/is/bulk
+		meta nfproto . meta l4proto { ipv4 . icmp, ipv6 . ipv6-icmp } goto dsl/is/interactive
+		goto dsl/is/bulk
+	}
+
+	chain dsl/test/up {
+		meta nfproto ipv4 @nh,8,8 & 0x10 == 0x10 goto dsl/up/interactive
+		meta nfproto ipv6 return
+		meta nfproto ipv4 ip frag-off & 0x1fff != 0 return
+		meta nfproto ipv4 tcp flags & ack == ack ip hdrlength . tcp doff . ip length @empty4 goto dsl/up/interactive
+	}
+
+	chain dsl/up/interactive {
+		meta priority set 1:10 accept
+	}
+
+	chain dsl/up/bulk {
+		jump dsl/test/up
+		meta priority set 1:20 accept
+	}
+
+	chain dsl/up {
+		ct mark & 0xffff0000 vmap { 0xd5ba0000 : goto dsl/up/interactive, 0xc5bc0000 : goto dsl/up/bulk }
+		ct direction original jump dsl/opened/inside
+		ct mark & 0xffff0000 vmap { 0xd5ba0000 : goto dsl/up/interactive, 0xc5bc0000 : goto dsl/up/bulk }
+		goto dsl/up/bulk
+	}
+
+	chain dsl/in {
+		ct mark & 0xffff0000 { 0xd5ba0000, 0xc5bc0000 } return
+		ct direction original jump dsl/opened/outside
+	}
+
+	chain postrouting {
+		type filter hook postrouting priority -150; policy accept;
+		oifname "ppp0" jump dsl/up
+	}
+
+	chain forward {
+		type filter hook forward priority -150; policy accept;
+		iifname "ppp0" jump dsl/in
+	}
+
+	chain input {
+		type filter hook input priority -150; policy accept;
+		iifname "ppp0" jump dsl/in
+	}
+}
+PFQ_RULES
+}
+
+set -u
+umask 077
+LC_ALL=C
+export LC_ALL
+PATH=$PATH:/usr/sbin:/sbin:/usr/bin:/bin
+me=$0
+
+say() { printf 'pfq: %s\n' "$*" >&2; }
+
+wrong() {
+    say "$*"
+    exit 1
+}
+
+# State: `made` lists what is in force, one thing a line, in the order in which it was made, the script that made it (a copy) first;
+# `making` is the list of a start that has not ended, and becomes `made` by one rename. Every network namespace has its own.
+find_state() {
+    state=${PFQ_REHEARSAL:-}
+    [ -z "$state" ] || return 0
+    space=$(readlink /proc/self/ns/net 2>/dev/null) || space=
+    space=${space#*:?}
+    state=${PFQ_STATE:-/run/pfq}/${space%?}
+}
+
+need_root() {
+    [ "$(id -u)" = 0 ] || wrong "only root can do this (user id $(id -u))"
+}
+
+need_tools() {
+    missing=
+    for tool in ip tc nft; do
+        command -v "$tool" >/dev/null 2>&1 || missing="$missing $tool"
+    done
+    [ -z "$missing" ] || wrong "not installed:$missing (iproute2 has ip and tc, nftables has nft)"
+}
+
+lock() {
+    mkdir -p "$state" || wrong "cannot write $state"
+    tries=0
+    until mkdir "$state/lock" 2>/dev/null; do
+        holder=$(cat "$state/lock/pid" 2>/dev/null) || holder=
+        if [ -n "$holder" ] && ! kill -0 "$holder" 2>/dev/null; then
+            rm -rf "$state/lock"
+            continue
+        fi
+        tries=$((tries + 1))
+        [ "$tries" -lt 30 ] || wrong "another run holds $state/lock (process ${holder:-unknown})"
+        sleep 1
+    done
+    printf '%s\n' "$$" >"$state/lock/pid"
+    trap 'rm -rf "$state/lock"' EXIT
+}
+
+# in_lines PATTERN TEXT
+in_lines() { printf '%s\n' "$2" | grep -q "$1"; }
+
+has_interface() { ip link show dev "$1" >/dev/null 2>&1; }
+
+# queue_length INTERFACE: its length; ip names none where it is 0.
+queue_length() {
+    link=$(ip link show dev "$1" 2>/dev/null) || return 1
+    link=$(printf '%s\n' "$link" | sed -n 's/.* qlen \([0-9]*\).*/\1/p')
+    printf '%s\n' "${link:-0}"
+}
+
+# has_root INTERFACE KIND: whether our own discipline is at the root.
+has_root() { tc qdisc show dev "$1" 2>/dev/null | grep -q "^qdisc $2 1: root"; }
+
+has_ingress() { tc qdisc show dev "$1" 2>/dev/null | grep -q "^qdisc ingress ffff:"; }
+
+# has_table FAMILY: 0 there, 1 not there, 2 unknown.
+has_table() {
+    listed=$(nft list tables 2>/dev/null) || return 2
+    in_lines "^table $1 pfq\$" "$listed"
+}
+
+# undo FILE [KINDS]: takes away what the file lists, last first; only things of these kinds, if some are named.
+# A thing that somebody has changed or taken away since is left as it is; one that cannot be looked at is not done.
+undo() {
+    undone=0
+    sed '1!G;h;$!d' "$1" >"$state/undoing" || return 1
+    while read -r kind name value ours; do
+        case " ${2:-$kind} " in *" $kind "*) ;; *) continue ;; esac
+        case $kind in
+        root | arriving)
+            if ! shown=$(tc qdisc show dev "$name" 2>/dev/null); then
+                ! has_interface "$name" || undone=1
+            elif [ "$kind" = arriving ]; then
+                ! in_lines "^qdisc ingress ffff:" "$shown" || tc qdisc del dev "$name" ingress || undone=1
+            else
+                ! in_lines "^qdisc $value 1: root" "$shown" || tc qdisc del dev "$name" root || undone=1
+            fi
+            ;;
+        ifb) if has_interface "$name"; then ip link del dev "$name" || undone=1; fi ;;
+        table)
+            has_table "$name"
+            case $? in
+            0) nft delete table "$name" pfq || undone=1 ;;
+            2) undone=1 ;;
+            esac
+            ;;
+        queue_length)
+            if ! now=$(queue_length "$name"); then
+                ! has_interface "$name" || undone=1
+            elif [ "$now" = "$ours" ]; then
+                ip link set dev "$name" txqueuelen "$value" || undone=1
+            fi
+            ;;
+        setting)
+            if [ "$(cat "/proc/sys/$name" 2>/dev/null)" = "$ours" ]; then printf '%s\n' "$value" >"/proc/sys/$name" || undone=1; fi
+            ;;
+        esac
+    done <"$state/undoing"
+    rm -f "$state/undoing"
+    return "$undone"
+}
+
+note() { printf '%s\n' "$*" >>"$state/making"; }
+
+# before KIND NAME NOW: the value from before the first start, if the present one is still ours.
+before() {
+    [ ! -f "$state/made" ] || while read -r kind name value ours; do
+        if [ "$kind $name" = "$1 $2" ] && [ "$ours" = "$3" ]; then
+            printf '%s\n' "$value"
+            return
+        fi
+    done <"$state/made"
+    printf '%s\n' "$3"
+}
+
+is_in_force() {
+    [ -f "$state/made" ] && [ ! -f "$state/making" ] || return 1
+    nft list chain inet pfq "config_$config" >/dev/null 2>&1 || return 1
+    for pair in $roots; do
+        has_root "${pair%=*}" "${pair#*=}" || return 1
+    done
+    for name in $arriving; do
+        has_ingress "$name" || return 1
+    done
+    for pair in $queue_lengths; do
+        [ "$(queue_length "${pair%=*}")" = "${pair#*=}" ] || return 1
+    done
+    for pair in $settings; do
+        [ "$(cat "/proc/sys/${pair%=*}")" = "${pair#*=}" ] || return 1
+    done
+}
+
+is_ours() { [ -f "$state/made" ] && grep -q "^$1 $2\( \|\$\)" "$state/made"; }
+
+# Everything that stands in the way, all of it, before anything is touched.
+look() {
+    faults=0
+    for name in $interfaces; do
+        if ! ip link show dev "$name" >/dev/null 2>&1; then
+            say "there is no interface $name"
+            faults=1
+        elif ! ip link show dev "$name" up 2>/dev/null | grep -q .; then
+            say "the interface $name is down: ip link set dev $name up"
+            faults=1
+        fi
+    done
+    for pair in $roots; do
+        name=${pair%=*}
+        is_ours root "$name" && continue
+        foreign=$(tc qdisc show dev "$name" 2>/dev/null | grep ' root ' | grep -v '^qdisc [a-z_]* 0: ') || continue
+        say "$name has queues of somebody else's: $foreign (tc qdisc del dev $name root takes them away)"
+        faults=1
+    done
+    for name in $arriving; do
+        is_ours arriving "$name" && continue
+        foreign=$(tc qdisc show dev "$name" 2>/dev/null | grep '^qdisc \(ingress\|clsact\) ') || continue
+        say "$name has filters on arrival of somebody else's: $foreign (tc qdisc del dev $name ingress takes them away)"
+        faults=1
+    done
+    for name in $ifbs; do
+        is_ours ifb "$name" && continue
+        ip link show dev "$name" >/dev/null 2>&1 || continue
+        say "there is an interface $name already, and it is not pfq's (ip link del dev $name takes it away)"
+        faults=1
+    done
+    for name in $tables; do
+        is_ours table "$name" && continue
+        has_table "$name" || continue
+        say "there is a table $name pfq already, and no state of it in $state (nft delete table $name pfq takes it away)"
+        faults=1
+    done
+    # By themselves these modules would bring interfaces of their own.
+    modprobe dummy numdummies=0 2>/dev/null || :
+    [ -z "$ifbs" ] || modprobe ifb numifbs=0 2>/dev/null || :
+    if command -v unshare >/dev/null 2>&1 && unshare -n true 2>/dev/null; then
+        PFQ_REHEARSAL=$state unshare -n sh "$me" rehearse || faults=1
+    else
+        rules | nft -c -f - || faults=1
+    fi
+    return "$faults"
+}
+
+# In a network namespace of its own: everything as it will be done.
+rehearse() {
+    faults=0
+    stand_in pfq-probe || {
+        say "no interface to try on can be made (dummy, ifb, veth): nothing is tried beforehand"
+        return 0
+    }
+    tc qdisc add dev pfq-probe handle ffff: ingress 2>/dev/null
+    pieces >"$state/pieces"
+    while read -r module option probe; do
+        case $module in
+        ifb) ip link add pfq-ifb type ifb 2>/dev/null && continue ;;
+        *) printf '%s\n' "$probe" | tc -batch - >/dev/null 2>&1 && continue ;;
+        esac
+        say "this kernel lacks the module $module ($option)"
+        faults=1
+    done <"$state/pieces"
+    rm -f "$state/pieces"
+    [ "$faults" = 0 ] || return 1
+    for name in $interfaces $ifbs; do
+        stand_in "$name" || return 0
+    done
+    build_queues || faults=1
+    rules | nft -f - || {
+        say "nftables does not take the rules: the lines above say which (CONFIG_NF_TABLES, CONFIG_NFT_CT, CONFIG_NFT_NAT, CONFIG_NFT_MASQ)"
+        faults=1
+    }
+    return "$faults"
+}
+
+stand_in() {
+    for type in dummy ifb "veth peer name pfq-peer$((peers = ${peers:-0} + 1))"; do
+        # shellcheck disable=SC2086 # the type is several words
+        ip link add "$1" type $type 2>/dev/null && return 0
+    done
+    return 1
+}
+
+build_queues() {
+    queues >"$state/queues" || return 1
+    told=$(tc -batch "$state/queues" 2>&1) || {
+        say "tc: $told"
+        line=$(printf '%s\n' "$told" | sed -n 's/^Command failed .*:\([0-9][0-9]*\)$/\1/p' | sed 1q)
+        [ -z "$line" ] || say "refused: tc $(sed -n "${line}p" "$state/queues" | cut -c 1-200)"
+        rm -f "$state/queues"
+        return 1
+    }
+    rm -f "$state/queues"
+}
+
+# Each thing is noted before it is made. The packet rules come last, in one transaction.
+build() {
+    # Not over itself: the copy may be what runs.
+    cat "$me" >"$state/copy" && mv "$state/copy" "$state/script-$config" || return 1
+    printf '%s\n' "script script-$config" >"$state/making" || return 1
+    leftovers >>"$state/making" || return 1
+    [ ! -f "$state/made" ] || undo "$state/made" "root arriving ifb" || return 1
+    for pair in $queue_lengths; do
+        name=${pair%=*}
+        now=$(queue_length "$name") || return 1
+        note queue_length "$name" "$(before queue_length "$name" "$now")" "${pair#*=}"
+        ip link set dev "$name" txqueuelen "${pair#*=}" || return 1
+    done
+    for name in $ifbs; do
+        note ifb "$name"
+        ip link add "$name" type ifb && ip link set dev "$name" up || return 1
+    done
+    for pair in $roots; do
+        note root "${pair%=*}" "${pair#*=}"
+    done
+    for name in $arriving; do
+        note arriving "$name"
+    done
+    build_queues || return 1
+    for name in $tables; do
+        note table "$name"
+    done
+    { old_tables && rules; } >"$state/rules" || return 1
+    nft -f "$state/rules"
+    loaded=$?
+    rm -f "$state/rules"
+    [ "$loaded" = 0 ] || return 1
+    for pair in $settings; do
+        name=${pair%=*}
+        now=$(cat "/proc/sys/$name") || return 1
+        note setting "$name" "$(before setting "$name" "$now")" "${pair#*=}"
+        [ "$now" = "${pair#*=}" ] || printf '%s\n' "${pair#*=}" >"/proc/sys/$name" || return 1
+    done
+    leftovers >"$state/left" && mv "$state/making" "$state/made" || return 1
+    # From here on the new configuration is in force, whatever happens.
+    undo "$state/left"
+    rm -f "$state/left"
+    for name in "$state"/script-*; do
+        [ "$name" = "$state/script-$config" ] || rm -f "$name"
+    done
+    return 0
+}
+
+# Values that the configuration in force changed and this one does not.
+leftovers() {
+    [ ! -f "$state/made" ] || while read -r kind name value ours; do
+        case $kind in queue_length | setting) ;; *) continue ;; esac
+        case " $queue_lengths $settings " in *" $name="*) continue ;; esac
+        printf '%s\n' "$kind $name $value $ours"
+    done <"$state/made"
+}
+
+# Tables of the old configuration that the new one has not, taken away in the same transaction.
+old_tables() {
+    [ -f "$state/made" ] || return 0
+    while read -r kind name value; do
+        case "$kind $tables " in
+        table*" $name "*) ;;
+        table*)
+            has_table "$name"
+            case $? in
+            0) printf 'delete table %s pfq\n' "$name" ;;
+            2) return 1 ;;
+            esac
+            ;;
+        esac
+    done <"$state/made"
+}
+
+# After a start that failed or was killed: what it made goes, what was in force before comes back.
+put_back() {
+    if [ -f "$state/making" ] && ! undo "$state/making"; then
+        say "not everything could be taken away again: see $state/making"
+        return 1
+    fi
+    rm -f "$state/making"
+    if [ -f "$state/made" ]; then
+        former=$state/$(sed -n 's/^script //p' "$state/made")
+        if told=$(PFQ_LOCKED=1 sh "$former" start 2>&1); then
+            say "the former configuration is in force again"
+        else
+            say "the former configuration could not be put back: $told"
+            say "to try again: sh $former start"
+            return 1
+        fi
+    else
+        say "everything is as it was before"
+    fi
+}
+
+recover() {
+    [ -f "$state/making" ] || return 0
+    say "an earlier start was cut off half-way"
+    put_back
+}
+
+start() {
+    need_root
+    need_tools
+    find_state
+    [ -r "$me" ] || wrong "run this from a file: it must be able to read itself"
+    if [ -z "${PFQ_LOCKED:-}" ]; then
+        lock
+        recover || exit 1
+    fi
+    if is_in_force; then
+        say "this configuration ($config) is in force already; nothing changed"
+        return 0
+    fi
+    if [ -z "${PFQ_LOCKED:-}" ]; then
+        look || wrong "nothing was touched"
+    fi
+    # Built in a process of its own: whatever ends that one, this one puts things back, and the other way round it runs to its end.
+    trap '' HUP INT TERM
+    (build)
+    status=$?
+    if [ "$status" = 0 ]; then
+        say "this configuration ($config) is in force"
+        return 0
+    fi
+    say "the start failed (status $status)"
+    # What was killed may have left a tool at work.
+    [ "$status" -lt 128 ] || sleep 1
+    [ -n "${PFQ_LOCKED:-}" ] || put_back
+    exit 1
+}
+
+stop() {
+    need_root
+    need_tools
+    find_state
+    if [ ! -f "$state/made" ] && [ ! -f "$state/making" ]; then
+        say "nothing of pfq's is in force"
+        return 0
+    fi
+    lock
+    trap '' HUP INT TERM
+    left=0
+    for list in making made; do
+        [ ! -f "$state/$list" ] || { undo "$state/$list" && rm -f "$state/$list"; } || left=1
+    done
+    [ "$left" = 0 ] || wrong "something could not be taken away: see $state"
+    rm -f "$state"/script-*
+    # What a killed start may have left.
+    for name in copy left pieces queues rules undoing; do
+        rm -f "$state/$name"
+    done
+    rm -rf "$state/lock"
+    rmdir "$state" 2>/dev/null
+    say "stopped"
+}
+
+check() {
+    need_root
+    need_tools
+    find_state
+    lock
+    look || exit 1
+    say "this machine can take the configuration"
+}
+
+status() {
+    need_root
+    need_tools
+    find_state
+    is_in_force || wrong "this configuration ($config) is not in force"
+    printf 'configuration %s is in force\n' "$config"
+    for pair in $roots; do
+        printf '\n%s\n' "${pair%=*}"
+        tc -s class show dev "${pair%=*}"
+        tc -s qdisc show dev "${pair%=*}"
+    done
+}
+
+[ $# -le 1 ] || {
+    say "usage: pfq.sh [start | stop | check | status]"
+    exit 2
+}
+case ${1:-start} in
+start) start ;;
+stop) stop ;;
+check) check ;;
+status) status ;;
+rehearse)
+    find_state
+    rehearse
+    ;;
+*)
+    say "usage: pfq.sh [start | stop | check | status]"
+    exit 2
+    ;;
+esac

@@ -1,0 +1,1 @@
+"""Distribution kernels as virtual machines, for what needs a kernel with every queueing discipline."""
