@@ -40,13 +40,15 @@ class Gate:
     Packets of no class (index None: not the link's, or excluded) pass by.
     """
 
-    __slots__ = ("dequeue", "discipline", "enqueue", "events", "forward", "lengths", "waking")
+    __slots__ = ("dequeue", "discipline", "enqueue", "events", "forward", "lengths", "next", "wake", "waking")
 
     def __init__(self, events: Events, discipline: Discipline, lengths: Lengths, forward: Deliver | None) -> None:
         self.events = events
         self.discipline = discipline
         self.enqueue = discipline.enqueue
         self.dequeue = discipline.dequeue
+        self.next = discipline.wake
+        self.wake = self._wake
         self.lengths = lengths
         self.forward = forward
         self.waking = -1
@@ -63,13 +65,16 @@ class Gate:
         """Sends what the discipline gives, and asks when to come again."""
         dequeue, forward = self.dequeue, self.forward
         while (packet := dequeue(now)) is not None:
-            (forward or packet[3])(now, packet)
-        wake = self.discipline.wake(now)
-        if wake is not None and (self.waking <= now or wake < self.waking):
+            if forward is None:
+                packet[3](now, packet)
+            else:
+                forward(now, packet)
+        wake = self.next(now)
+        if wake is not None and (wake < self.waking or self.waking <= now):
             self.waking = wake
             events = self.events
             heappush(events.heap, (wake, next(events.order), self.wake, wake))
 
-    def wake(self, now: int, made_for: int) -> None:
+    def _wake(self, now: int, made_for: int) -> None:
         if made_for == self.waking:
             self.pump(now)

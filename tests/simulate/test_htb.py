@@ -1,12 +1,17 @@
 """Linux's htb against schedules and shares computed by hand from sch_htb.c."""
 
+from types import ModuleType
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pfq.simulate.gate import Discipline
 from pfq.simulate.packet import SECOND
+from pfq.simulate.schedulers import htb
 from pfq.simulate.schedulers.fifo import Fifo
 from pfq.simulate.schedulers.htb import Htb, HtbClass
+from tests.simulate import reference_htb
 from tests.simulate.driving import departures, packet, rates, steady
 
 MS = SECOND // 1000
@@ -97,24 +102,35 @@ def test_idle_then_busy_spends_no_more_than_the_burst() -> None:
     assert len(left) == 6
 
 
-@settings(max_examples=40, deadline=None)
+# Of each leaf: which class above (0: the top, 1 and 2: inner ones, 2 inside 1), rate, ceil, priority, quantum.
+_LEAF = st.tuples(st.integers(0, 2), st.integers(100_000, 2_000_000), st.integers(2_000_000, 4_000_000), st.integers(0, 2), st.sampled_from([500, 1500, 3000]))
+
+
+def _tree(source: ModuleType, leaves: list[tuple[int, int, int, int, int]]) -> Discipline:
+    top = source.HtbClass(1, None, 4_000_000, 4_000_000, 3000, 3000, 0, 1500, None)
+    outer = source.HtbClass(2, top, 2_000_000, 3_500_000, 2000, 3000, 0, 1500, None)
+    inner = source.HtbClass(3, outer, 1_000_000, 3_000_000, 1600, 2500, 0, 1500, None)
+    # No class without a leaf of its own.
+    wanted = [*leaves, (1, 100_000, 4_000_000, 1, 1500), (2, 100_000, 4_000_000, 1, 1500)]
+    made = [
+        source.HtbClass(10 + index, (top, outer, inner)[above], rate, ceil, 1600, 2000, priority, quantum, Fifo(30))
+        for index, (above, rate, ceil, priority, quantum) in enumerate(wanted)
+    ]
+    found: Discipline = source.Htb([top, outer, inner, *made], made)
+    return found
+
+
+@settings(max_examples=60, deadline=None)
 @given(
-    arrivals=st.lists(st.tuples(st.integers(0, 2), st.integers(40, 1500), st.integers(0, 3000)), min_size=1, max_size=120),
-    rates=st.tuples(*[st.integers(100_000, 2_000_000)] * 3), priorities=st.tuples(*[st.integers(0, 1)] * 3),
+    leaves=st.lists(_LEAF, min_size=1, max_size=4),
+    arrivals=st.lists(st.tuples(st.integers(0, 5), st.integers(40, 1500), st.integers(0, 8000)), min_size=1, max_size=150),
 )
-def test_a_lone_top_class_needs_no_row(
-    arrivals: list[tuple[int, int, int]], rates: tuple[int, int, int], priorities: tuple[int, int, int]
-) -> None:
-    """What is left out for the one class at the top changes nothing: the general way gives the same departures."""
-    rows = [(rate, 4_000_000, priority, 1500) for rate, priority in zip(rates, priorities, strict=True)]
+def test_it_does_what_the_kernels_lists_do(leaves: list[tuple[int, int, int, int, int]], arrivals: list[tuple[int, int, int]]) -> None:
     found = []
-    for general in (False, True):
-        htb, now, planned = _htb(rows), 0, []
-        if general:
-            htb.top = None
-        for label, size, wait in arrivals:
-            now += wait * 1000
-            planned.append((now, packet(size, label)))
-        found.append([(time, item[1], item[0]) for time, item in departures(htb, planned, 10 * SECOND)])
-        assert len(found[-1]) == len(arrivals)
+    for source in (reference_htb, htb):
+        tree, now, planned = _tree(source, leaves), 0, []
+        for number, (label, size, wait) in enumerate(arrivals):
+            now += wait * 1000 if wait > 1000 else 0
+            planned.append((now, packet(size, label % (len(leaves) + 2), number)))
+        found.append([(time, item[2]) for time, item in departures(tree, planned, 60 * SECOND)])
     assert found[0] == found[1]

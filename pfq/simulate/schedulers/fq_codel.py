@@ -96,6 +96,23 @@ class FqCodel:
             head, self.head = self.head, None
             self.count -= 1
             return head
+        new, old = self.new, self.old
+        flow = new[0] if new else old[0] if old else None
+        if flow is None:
+            return None
+        queue = flow.queue
+        if queue and flow.deficit > 0:
+            first = queue[0]
+            if now - first[8] < self.target:
+                # The usual case, made short: it is the flow's turn, and its packet is not late.
+                length = first[7]
+                queue.popleft()
+                flow.backlog -= length
+                flow.deficit -= length
+                flow.above = 0
+                flow.dropping = False
+                self.count -= 1
+                return first
         packet = self._take(now)
         if packet is not None:
             self.count -= 1

@@ -1,60 +1,40 @@
 """Hierarchical token bucket of Linux (sch_htb.c): rates by token buckets, excess lent by parents, priorities and deficit round robin among
-those who may send at one level. Names follow the source: row, feed, mode, charge.
+those who may send at one level. Names follow the source: level, prio, quantum, deficit, lookup, charge.
 
-Without hysteresis, as the kernel has had it since 2.6.32 (module parameter htb_hysteresis).
+Without hysteresis, as the kernel has had it since 2.6.32 (module parameter htb_hysteresis). Two things are kept otherwise than there, and come to
+the same: a bucket is the time at which its tokens are no longer negative, so that nothing need be done when that time comes; and rows and feeds
+are not lists but what the classes' modes make of them at the moment of looking.
 """
 
 from pfq.simulate.packet import SECOND, Packet
 from pfq.simulate.queues import Queue
 
-CAN_SEND, MAY_BORROW, CANT_SEND = 2, 1, 0
 MBUFFER = 60 * SECOND
 LEVELS = 8
-_NEVER = 1 << 62
+NEVER = 1 << 62
 
 
-class Feed:
-    """Classes of one priority in the order of their ids, and whose turn it is."""
+class _Costs(dict[int, int]):
+    """Nanoseconds of a rate that so many bytes take; no packet puts a class deeper into debt than the kernel lets it be."""
 
-    __slots__ = ("last", "members", "turn")
+    def __init__(self, rate: int) -> None:
+        super().__init__()
+        self.rate = rate
 
-    def __init__(self) -> None:
-        self.members: list[HtbClass] = []
-        self.turn: HtbClass | None = None
-        self.last = -1
-
-    def add(self, item: "HtbClass") -> None:
-        members = self.members
-        position = len(members)
-        while position and members[position - 1].number > item.number:
-            position -= 1
-        members.insert(position, item)
-
-    def remove(self, item: "HtbClass") -> None:
-        if self.turn is item:
-            self.turn = None
-            self.last = item.number
-        self.members.remove(item)
-
-    def current(self) -> "HtbClass | None":
-        """Whose turn it is; where that one has left, the next by id; None at the right end."""
-        if self.turn is None and self.last >= 0:
-            self.turn = next((item for item in self.members if item.number >= self.last), None)
-        self.last = -1
-        return self.turn
-
-    def advance(self) -> None:
-        if self.turn is not None:
-            after = self.members.index(self.turn) + 1
-            self.turn = self.members[after] if after < len(self.members) else None
+    def __missing__(self, length: int) -> int:
+        self[length] = cost = min(length * 8 * SECOND // self.rate, MBUFFER - 1)
+        return cost
 
 
 class HtbClass:
-    """rate, ceil: bit/s; burst, cburst: bytes; priority: 0 first; quantum: bytes of a turn. A leaf has a `queue`."""
+    """rate, ceil: bit/s; burst, cburst: bytes; priority: 0 first; quantum: bytes of a turn. A leaf has a `queue`.
+
+    rate_at, ceil_at: when the tokens of rate and ceil are 0 or more. Until ceil_at the class cannot send, until rate_at it may borrow.
+    """
 
     __slots__ = (
-        "active", "buffer", "cbuffer", "ceil", "ctokens", "deficit", "feeds", "level", "mode", "number", "parent", "priority", "quantum", "queue", "rate",
-        "then", "tokens", "wait",
+        "alone", "buffer", "busy", "cbuffer", "ceil_at", "ceil_costs", "chain", "deficit", "level", "number", "parent", "priority", "quantum", "queue",
+        "rate_at", "rate_costs", "turns",
     )
 
     def __init__(
@@ -62,288 +42,199 @@ class HtbClass:
     ) -> None:
         self.number = number
         self.parent = parent
-        self.rate = rate
-        self.ceil = ceil
-        self.buffer = self.tokens = burst * 8 * SECOND // rate
-        self.cbuffer = self.ctokens = cburst * 8 * SECOND // ceil
+        self.rate_costs = _Costs(rate)
+        self.ceil_costs = self.rate_costs if rate == ceil else _Costs(ceil)
+        self.buffer = burst * 8 * SECOND // rate
+        self.cbuffer = cburst * 8 * SECOND // ceil
+        self.rate_at = -self.buffer
+        self.ceil_at = -self.cbuffer
         self.priority = priority
         self.quantum = quantum
         self.queue = queue
         self.level = 0
         self.deficit = [0] * LEVELS
-        self.mode = CAN_SEND
-        self.then = 0
-        self.active = 0
-        self.feeds: dict[int, Feed] = {}
-        self.wait = _NEVER
-
-    def feed(self, priority: int) -> Feed:
-        found = self.feeds.get(priority)
-        if found is None:
-            found = self.feeds[priority] = Feed()
-        return found
-
-
-# The priorities in each mask.
-_BITS = tuple(tuple(bit for bit in range(8) if mask >> bit & 1) for mask in range(256))
+        self.busy = False
+        # The only leaf of its priority: whose turn it is needs no thought.
+        self.alone = False
+        # Those above, the root first.
+        self.chain: tuple[HtbClass, ...] = () if parent is None else (*parent.chain, parent)
+        # By priority: from which number on the next child to be served is looked for; nothing yet is past the last.
+        self.turns: dict[int, int] = {}
 
 
 class Htb:
     """leaves: by class index. Every class must come after its parent in `classes`."""
 
-    __slots__ = ("at_level", "busy", "classes", "events", "first", "leaves", "levels", "masks", "queues", "ready", "rows", "top")
+    __slots__ = ("busy", "leaves", "queues", "ready", "rows")
 
     def __init__(self, classes: list[HtbClass], leaves: list[HtbClass]) -> None:
-        self.classes = classes
         self.leaves = leaves
-        self.queues = [item.queue for item in classes if item.queue is not None]
+        bottom = [item for item in classes if item.queue is not None]
+        self.queues = [item.queue for item in bottom if item.queue is not None]
         for item in classes:
-            level, above = 0, item.parent
-            while above is not None:
-                level += 1
-                above.level = max(above.level, level)
-                above = above.parent
-        # A root stands at the top level whatever its depth (htb_change_class: TC_HTB_MAXDEPTH - 1); inner ones below it.
-        for item in classes:
-            if item.queue is None:
-                depth, above = 0, item.parent
-                while above is not None:
-                    depth += 1
-                    above = above.parent
-                item.level = LEVELS - 1 - depth
-        self.rows: list[dict[int, Feed]] = [{} for _ in range(LEVELS)]
-        self.masks = [0] * LEVELS
-        # When the first waiting class of a level may change its mode.
-        self.events = [_NEVER] * LEVELS
-        self.first = _NEVER
-        # Levels that hold classes, and how many of them have one that may send.
-        self.levels = sorted({item.level for item in classes})
-        self.ready = 0
-        self.busy = 0
-        self.at_level = [[item for item in classes if item.level == level] for level in range(LEVELS)]
-        # The one class without a parent, None if there are several: it stands alone at its level.
-        tops = [item for item in classes if item.parent is None]
-        self.top = tops[0] if len(tops) == 1 else None
-
-    # --- who may send
-
-    def _row(self, item: HtbClass, mask: int) -> None:
-        if item is self.top:
-            # Alone at its level: whether it has something to send is all there is to know.
-            self._top_mask(item.active)
-            return
-        rows = self.rows[item.level]
-        if not self.masks[item.level]:
-            self.ready += 1
-        self.masks[item.level] |= mask
-        for priority in _BITS[mask]:
-            rows.setdefault(priority, Feed()).add(item)
-
-    def _top_mask(self, mask: int) -> None:
-        masks, level = self.masks, LEVELS - 1 if self.top.queue is None else 0  # type: ignore[union-attr]
-        self.ready += bool(mask) - bool(masks[level])
-        masks[level] = mask
-
-    def _unrow(self, item: HtbClass, mask: int) -> None:
-        if item is self.top:
-            self._top_mask(self.masks[item.level] & ~mask)
-            return
-        rows = self.rows[item.level]
-        for priority in _BITS[mask]:
-            row = rows[priority]
-            row.remove(item)
-            if not row.members:
-                self.masks[item.level] &= ~(1 << priority)
-                if not self.masks[item.level]:
-                    self.ready -= 1
-
-    def _activate_priorities(self, item: HtbClass) -> None:
-        above, mask = item.parent, item.active
-        while item.mode == MAY_BORROW and above is not None and mask:
-            for priority in _BITS[mask]:
-                feed = above.feed(priority)
-                if feed.members:
-                    mask &= ~(1 << priority)
-                feed.add(item)
-            above.active |= mask
-            item, above = above, above.parent
-        if item.mode == CAN_SEND and mask:
-            self._row(item, mask)
-
-    def _deactivate_priorities(self, item: HtbClass) -> None:
-        above, mask = item.parent, item.active
-        while item.mode == MAY_BORROW and above is not None and mask:
-            emptied = 0
-            for priority in _BITS[mask]:
-                feed = above.feeds[priority]
-                feed.remove(item)
-                if not feed.members:
-                    emptied |= 1 << priority
-            mask = emptied
-            above.active &= ~mask
-            item, above = above, above.parent
-        if item.mode == CAN_SEND and mask:
-            self._unrow(item, mask)
-
-    def _deactivate(self, item: HtbClass) -> None:
-        self._deactivate_priorities(item)
-        item.active = 0
-        self.busy -= 1
-
-    def _set_mode(self, item: HtbClass, elapsed: int) -> int:
-        """Sets the mode after `elapsed` ns; returns how long until it can change."""
-        tokens = item.ctokens + elapsed
-        if tokens < 0:
-            mode, missing = CANT_SEND, -tokens
-        else:
-            tokens = item.tokens + elapsed
-            mode, missing = (CAN_SEND, 0) if tokens >= 0 else (MAY_BORROW, -tokens)
-        if mode != item.mode:
-            if item is self.top:
-                item.mode = mode
-                self._top_mask(item.active if mode == CAN_SEND else 0)
-            elif item.active:
-                if item.mode != CANT_SEND:
-                    self._deactivate_priorities(item)
-                item.mode = mode
-                if mode != CANT_SEND:
-                    self._activate_priorities(item)
-            else:
-                item.mode = mode
-        return missing
-
-    def _await(self, item: HtbClass, now: int, missing: int) -> None:
-        item.wait = now + max(missing, 1)
-        if item.wait < self.events[item.level]:
-            self.events[item.level] = item.wait
-            self.first = min(self.first, item.wait)
-
-    def _due(self, level: int, now: int) -> None:
-        """Changes the mode of the level's classes whose time has come."""
-        while True:
-            first, time = None, _NEVER
-            for item in self.at_level[level]:
-                if item.wait < time:
-                    first, time = item, item.wait
-            if first is None or time > now:
-                self.events[level] = time
-                return
-            first.wait = _NEVER
-            missing = self._set_mode(first, min(now - first.then, MBUFFER))
-            if first.mode != CAN_SEND:
-                self._await(first, now, missing)
-
-    # --- packets
-
-    def enqueue(self, now: int, packet: Packet) -> bool:
-        leaf = self.leaves[packet[1]]
-        taken = leaf.queue.enqueue(now, packet)  # type: ignore[union-attr]
-        if not leaf.active and leaf.queue.count:  # type: ignore[union-attr]
-            leaf.active = 1 << leaf.priority
-            self.busy += 1
-            self._activate_priorities(leaf)
-        return taken
-
-    def dequeue(self, now: int) -> Packet | None:
-        if not self.ready and self.first > now:
-            return None
-        events = self.events
-        for level in self.levels:
-            if events[level] <= now:
-                self._due(level, now)
-                self.first = min(events)
-            if self.masks[level]:
-                for priority in _BITS[self.masks[level]]:
-                    packet = self._from_tree(now, level, priority)
-                    if packet is not None:
-                        return packet
-        return None
-
-    def _leaf(self, level: int, priority: int) -> HtbClass | None:
-        """The leaf whose turn it is in a row (htb_lookup_leaf)."""
-        top = self.top
-        if top is not None and top.level == level:
-            if top.queue is not None:
-                return top
-            stack = [top.feeds[priority]]
-        else:
-            stack = [self.rows[level][priority]]
-        for _ in range(65535):
-            feed = stack[-1]
-            item = feed.current()
-            if item is None:
-                if not feed.members:
-                    return None
-                feed.turn = feed.members[0]
-                if len(stack) > 1:
-                    stack.pop()
-                    if stack[-1].turn is None:
-                        return None
-                    stack[-1].advance()
-            elif item.queue is not None:
-                return item
-            else:
-                stack.append(item.feeds[priority])
-        return None
-
-    def _from_tree(self, now: int, level: int, priority: int) -> Packet | None:
-        while True:
-            leaf = self._leaf(level, priority)
-            if leaf is None:
-                return None
-            packet = leaf.queue.dequeue(now)  # type: ignore[union-attr]
-            if packet is not None:
-                break
-            # The queue has dropped what it had.
-            self._deactivate(leaf)
-            if not self.masks[level] >> priority & 1:
-                return None
-        leaf.deficit[level] -= packet[7]
-        if leaf.deficit[level] < 0:
-            leaf.deficit[level] += leaf.quantum
-            if level:
-                leaf.parent.feeds[priority].advance()  # type: ignore[union-attr]
-            elif leaf is not self.top:
-                self.rows[0][priority].advance()
-        if not leaf.queue.count:  # type: ignore[union-attr]
-            self._deactivate(leaf)
-        self._charge(leaf, level, packet[7], now)
-        return packet
-
-    def _charge(self, leaf: HtbClass, level: int, length: int, now: int) -> None:
-        """Takes the packet out of the buckets of the class and of those above; the ones below the lender lose only of their ceil's."""
-        item: HtbClass | None = leaf
-        cost = length * 8 * SECOND
-        while item is not None:
-            elapsed = now - item.then
-            elapsed = min(elapsed, MBUFFER)
-            tokens = item.tokens + elapsed
-            if item.level >= level:
-                tokens = min(tokens, item.buffer)
-                tokens -= cost // item.rate
-                if tokens <= -MBUFFER:
-                    tokens = 1 - MBUFFER
-            item.tokens = tokens
-            ctokens = item.ctokens + elapsed
-            ctokens = min(ctokens, item.cbuffer)
-            ctokens -= cost // item.ceil
-            if ctokens <= -MBUFFER:
-                ctokens = 1 - MBUFFER
-            item.ctokens = ctokens
-            item.then = now
-            mode = CANT_SEND if ctokens < 0 else MAY_BORROW if tokens < 0 else CAN_SEND
-            if mode != item.mode:
-                missing = self._set_mode(item, 0)
-                item.wait = _NEVER
-                if mode != CAN_SEND:
-                    self._await(item, now, missing)
-            item = item.parent
-
-    def wake(self, now: int) -> int | None:
-        """When the next class may change its mode, as long as packets wait."""
-        if not self.busy:
-            return None
-        return max(self.first, now + 1)
+            # A root stands at the top level whatever its depth (htb_change_class: TC_HTB_MAXDEPTH - 1), inner ones below it, leaves at 0.
+            item.level = 0 if item.queue is not None else LEVELS - 1 - len(item.chain)
+            item.alone = sum(other.priority == item.priority for other in bottom) == 1
+        # Leaves with something to send, in the order of priority and number.
+        self.busy: list[HtbClass] = []
+        # When the first of them may send.
+        self.ready = NEVER
+        # By level and priority, as a class's `turns`.
+        self.rows: list[dict[int, int]] = [{} for _ in range(LEVELS)]
 
     def waiting(self) -> int:
         return sum([queue.count for queue in self.queues])
+
+    def wake(self, now: int) -> int | None:
+        """When a class may send, as long as packets wait."""
+        ready = self.ready
+        if ready == NEVER:
+            return None
+        return ready if ready > now else now + 1
+
+    def enqueue(self, now: int, packet: Packet) -> bool:
+        leaf = self.leaves[packet[1]]
+        queue = leaf.queue
+        taken = queue.enqueue(now, packet)  # type: ignore[union-attr]
+        if not leaf.busy and queue.count:  # type: ignore[union-attr]
+            leaf.busy = True
+            busy = self.busy
+            position = len(busy)
+            while position and (busy[position - 1].priority, busy[position - 1].number) > (leaf.priority, leaf.number):
+                position -= 1
+            busy.insert(position, leaf)
+            self._look_ahead()
+        return taken
+
+    def _look_ahead(self) -> None:
+        """When a busy leaf may send: as soon as its ceil lets it, and its rate, or those above, in the same way."""
+        first = NEVER
+        for leaf in self.busy:
+            time = NEVER
+            # Conditions and not min() and max(): this is done for every packet.
+            for item in leaf.chain:
+                rate, ceil = item.rate_at, item.ceil_at
+                time = rate if rate < time else time
+                time = ceil if ceil > time else time
+            rate, ceil = leaf.rate_at, leaf.ceil_at
+            time = rate if rate < time else time
+            time = ceil if ceil > time else time
+            first = time if time < first else first
+        self.ready = first
+
+    def dequeue(self, now: int) -> Packet | None:
+        if now < self.ready:
+            return None
+        while True:
+            found, least = None, LEVELS
+            for leaf in self.busy:
+                if leaf.ceil_at <= now:
+                    if leaf.rate_at <= now:
+                        found, least = leaf, 0
+                        break
+                    level = self._lender(leaf, now)
+                    if level < least:
+                        found, least = leaf, level
+            if found is None:
+                self._look_ahead()
+                return None
+            if not found.alone:
+                found = self._turn(now, least, found.priority)
+            packet = found.queue.dequeue(now)  # type: ignore[union-attr]
+            if packet is not None:
+                break
+            # The queue has dropped what it had.
+            self._idle(found)
+        length = packet[7]
+        if not found.alone:
+            found.deficit[least] -= length
+            if found.deficit[least] < 0:
+                found.deficit[least] += found.quantum
+                self._advance(now, found, least)
+        if not found.queue.count:  # type: ignore[union-attr]
+            self._idle(found)
+        # Takes the packet out of the buckets (htb_charge_class): of rate only from the lender's level on, of ceil everywhere.
+        if not least:
+            time = now - found.buffer
+            found.rate_at = (found.rate_at if found.rate_at > time else time) + found.rate_costs[length]
+        time = now - found.cbuffer
+        found.ceil_at = (found.ceil_at if found.ceil_at > time else time) + found.ceil_costs[length]
+        for item in found.chain:
+            if item.level >= least:
+                time = now - item.buffer
+                time = (item.rate_at if item.rate_at > time else time) + item.rate_costs[length]
+                item.rate_at = time if time - now < MBUFFER else now + MBUFFER - 1
+            time = now - item.cbuffer
+            time = (item.ceil_at if item.ceil_at > time else time) + item.ceil_costs[length]
+            item.ceil_at = time if time - now < MBUFFER else now + MBUFFER - 1
+        self._look_ahead()
+        return packet
+
+    def _idle(self, leaf: HtbClass) -> None:
+        leaf.busy = False
+        self.busy.remove(leaf)
+
+    @staticmethod
+    def _lender(leaf: HtbClass, now: int) -> int:
+        """The level of the class above that lends to a leaf which may borrow; LEVELS if none does."""
+        above = leaf.parent
+        while above is not None and above.ceil_at <= now:
+            if above.rate_at <= now:
+                return above.level
+            above = above.parent
+        return LEVELS
+
+    # --- turns among leaves of one priority
+
+    def _members(self, now: int, level: int, priority: int) -> list[list[HtbClass]]:
+        """The ways from the classes of a row (of those that may send at `level`) down to the leaves that send through them."""
+        ways = []
+        for leaf in self.busy:
+            if leaf.priority == priority and leaf.ceil_at <= now and (level == 0) == (leaf.rate_at <= now):
+                if level == 0:
+                    ways.append([leaf])
+                elif self._lender(leaf, now) == level:
+                    ways.append([*(item for item in leaf.chain if item.level <= level), leaf])
+        return ways
+
+    def _turn(self, now: int, level: int, priority: int) -> HtbClass:
+        """The leaf whose turn it is in a row (htb_lookup_leaf): at each class the next one by number; past the last one, back to the first, and
+        the class above goes on to its next."""
+        every = self._members(now, level, priority)
+        if len(every) == 1:
+            turns = self.rows[level]
+            for item in every[0]:
+                turns[priority] = item.number
+                turns = item.turns
+            return every[0][-1]
+        stack = [(self.rows[level], every, 0)]
+        while True:
+            turns, ways, depth = stack[-1]
+            numbers = [way[depth].number for way in ways]
+            number = _after(turns.get(priority, NEVER) - 1, numbers)
+            if number == NEVER:
+                turns[priority] = min(numbers)
+                if len(stack) > 1:
+                    stack.pop()
+                    above, others, depth = stack[-1]
+                    above[priority] = _after(above[priority], [way[depth].number for way in others])
+                continue
+            turns[priority] = number
+            inner = [way for way in ways if way[depth].number == number]
+            item = inner[0][depth]
+            if item.queue is not None:
+                return item
+            stack.append((item.turns, inner, depth + 1))
+
+    def _advance(self, now: int, leaf: HtbClass, level: int) -> None:
+        """The leaf's turn is over (htb_next_rb_node)."""
+        turns = self.rows[0] if not level else leaf.parent.turns  # type: ignore[union-attr]
+        depth = sum(item.level <= level for item in leaf.chain) if level else 0
+        ways = self._members(now, level, leaf.priority)
+        beside = [way[depth].number for way in ways if not depth or (len(way) > depth and way[depth - 1] is leaf.parent)]
+        turns[leaf.priority] = _after(leaf.number, beside)
+
+
+def _after(number: int, numbers: list[int]) -> int:
+    """The next one of `numbers`; NEVER past the last."""
+    return min((other for other in numbers if other > number), default=NEVER)
