@@ -39,6 +39,10 @@ _ELSEWHERE = (
         "simulate", "show ping and throughput of a model with and without its queues", "pfq.simulate.command",
         "examples:\n  pfq simulate site.toml\n  pfq simulate site.toml --scenario both --sweep up=90..120kbit",
     ),
+    (
+        "status", "show what the gateway's queues do, and where it does not run what the model compiles to", "pfq.status.command",
+        "examples:\n  pfq status site.toml\n  pfq status site.toml --host gw2 --watch 5\n  pfq status site.toml --format json --watch | jq .links",
+    ),
 )
 
 
