@@ -11,7 +11,7 @@ from pfq.diagnostics import refuse
 from pfq.plan.model import Queue as PlannedQueue
 from pfq.plan.model import ServiceCurve, Tree, Uplink
 from pfq.simulate.gate import Discipline, Lengths
-from pfq.simulate.packet import SECOND, Packet
+from pfq.simulate.packet import SECOND
 from pfq.simulate.queues import Queue
 from pfq.simulate.schedulers.cbq import Cbq, CbqClass
 from pfq.simulate.schedulers.codel import Codel
@@ -22,7 +22,7 @@ from pfq.simulate.schedulers.hfsc import Hfsc, HfscClass
 from pfq.simulate.schedulers.htb import Htb, HtbClass
 from pfq.simulate.schedulers.red import Red
 from pfq.simulate.schedulers.sfq import Sfq
-from pfq.simulate.schedulers.strict import Strict
+from pfq.simulate.schedulers.strict import Bands, Strict
 from pfq.simulate.schedulers.tokens import TokenBucket
 from pfq.site.systems import System
 
@@ -151,9 +151,9 @@ class _Maker:
         order = {path: index for index, path in enumerate(sorted(set(paths.values())))}
         return [order[paths[leaf.name]] for leaf in self.leaves]
 
-    def _strict(self) -> Strict:
+    def _strict_order(self) -> list[int]:
         ranks = self._ranks()
-        return Strict(self.queues, sorted(range(len(ranks)), key=lambda index: ranks[index]))
+        return sorted(range(len(ranks)), key=lambda index: ranks[index])
 
     # --- ALTQ
 
@@ -166,7 +166,7 @@ class _Maker:
         return TokenBucket(discipline, self.rate, depth, TICKS[self.system.os]), f"token bucket of {depth} bytes"
 
     def _altq_priq(self) -> tuple[Discipline, str]:
-        discipline, words = self._bucket(self._strict())
+        discipline, words = self._bucket(Strict(self.queues, self._strict_order()))
         return discipline, f"ALTQ priq, {words}"
 
     def _altq_cbq(self) -> tuple[Discipline, str]:
@@ -273,29 +273,6 @@ class _Maker:
 
     def _linux_prio(self) -> tuple[Discipline, str]:
         burst = self.tree.burst.value
-        bands = Bands(self._strict())
+        bands = Bands(self.queues, self._strict_order())
         top = HtbClass(1, None, self.rate, self.rate, burst, burst, 0, self.packet, bands)
         return Htb([top], [top] * len(self.leaves)), f"Linux htb, burst {burst} bytes, with prio inside"
-
-
-class Bands:
-    """A strict order as the one queue of a class: sch_prio.c inside sch_htb.c."""
-
-    __slots__ = ("drops", "strict")
-
-    def __init__(self, strict: Strict) -> None:
-        self.strict = strict
-        self.drops = 0
-
-    @property
-    def count(self) -> int:
-        return self.strict.waiting()
-
-    def enqueue(self, now: int, packet: Packet) -> bool:
-        return self.strict.enqueue(now, packet)
-
-    def dequeue(self, now: int) -> Packet | None:
-        return self.strict.dequeue(now)
-
-    def peek(self, now: int) -> Packet | None:
-        return next((queue.peek(now) for queue in self.strict.ordered if queue.count), None)

@@ -4,10 +4,12 @@ from heapq import heappush
 from typing import Protocol
 
 from pfq.simulate.events import Events
-from pfq.simulate.packet import Deliver, Packet
+from pfq.simulate.packet import NEVER, Deliver, Packet
 
 
 class Discipline(Protocol):
+    __slots__ = ()
+
     def enqueue(self, now: int, packet: Packet) -> bool:
         """Whether the packet was taken."""
 
@@ -17,6 +19,14 @@ class Discipline(Protocol):
 
     def waiting(self) -> int:
         """Packets that wait."""
+
+    def drain(self, now: int, forward: Deliver | None) -> int:
+        """Sends everything that may leave now (to each packet's own sink, if `forward` is None); returns when to come again, NEVER if not at all."""
+        dequeue = self.dequeue
+        while (packet := dequeue(now)) is not None:
+            (forward or packet[3])(now, packet)
+        wake = self.wake(now)
+        return NEVER if wake is None else wake
 
 
 class Lengths(dict[int, int]):
@@ -40,15 +50,13 @@ class Gate:
     Packets of no class (index None: not the link's, or excluded) pass by.
     """
 
-    __slots__ = ("dequeue", "discipline", "enqueue", "events", "forward", "lengths", "next", "wake", "waking")
+    __slots__ = ("discipline", "drain", "enqueue", "events", "forward", "lengths", "wake", "waking")
 
     def __init__(self, events: Events, discipline: Discipline, lengths: Lengths, forward: Deliver | None) -> None:
         self.events = events
         self.discipline = discipline
-        self.enqueue = discipline.enqueue
-        self.dequeue = discipline.dequeue
-        self.next = discipline.wake
-        self.wake = self._wake
+        # Bound once: each is called for every packet.
+        self.enqueue, self.drain, self.wake = discipline.enqueue, discipline.drain, self._wake
         self.lengths = lengths
         self.forward = forward
         self.waking = -1
@@ -59,22 +67,17 @@ class Gate:
             return
         packet[7] = self.lengths[packet[0]]
         if self.enqueue(now, packet):
-            self.pump(now)
-
-    def pump(self, now: int) -> None:
-        """Sends what the discipline gives, and asks when to come again."""
-        dequeue, forward = self.dequeue, self.forward
-        while (packet := dequeue(now)) is not None:
-            if forward is None:
-                packet[3](now, packet)
-            else:
-                forward(now, packet)
-        wake = self.next(now)
-        if wake is not None and (wake < self.waking or self.waking <= now):
-            self.waking = wake
-            events = self.events
-            heappush(events.heap, (wake, next(events.order), self.wake, wake))
+            wake = self.drain(now, self.forward)
+            if wake < self.waking or (self.waking <= now and wake < NEVER):
+                self.waking = wake
+                events = self.events
+                heappush(events.heap, (wake, next(events.order), self.wake, wake))
 
     def _wake(self, now: int, made_for: int) -> None:
+        """The time has come that the discipline named; it may have named an earlier one since."""
         if made_for == self.waking:
-            self.pump(now)
+            wake = self.drain(now, self.forward)
+            if wake < NEVER:
+                self.waking = wake
+                events = self.events
+                heappush(events.heap, (wake, next(events.order), self.wake, wake))

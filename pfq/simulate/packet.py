@@ -13,3 +13,5 @@ Deliver = Callable[[int, Packet], None]
 SIZE, CLASS, KEY, SINK, NUMBER, TIME, EXTRA, COUNTED, QUEUED = range(9)
 
 SECOND = 1_000_000_000
+# Later than anything.
+NEVER = 1 << 62

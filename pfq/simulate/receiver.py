@@ -18,15 +18,16 @@ class Receiver:
     """Counts what arrives in order into `bins` of `width` ns (bytes of payload); calls `complete` after segment `total`."""
 
     __slots__ = (
-        "ack_at", "answer", "begins", "bins", "complete", "delay", "ends", "events", "expected", "kind", "payload", "pending", "received", "recent", "timing",
-        "to", "total", "way", "width",
+        "ack_at", "answer", "begins", "bins", "complete", "delay", "ends", "events", "expected", "header", "payload", "pending", "received", "recent", "sack",
+        "timing", "to", "total", "way", "width",
     )
 
     def __init__(
         self, events: Events, kind: TcpKind, way: Way, payload: int, bins: list[int], width: int, total: int | None, complete: Callable[[int], None] | None
     ) -> None:
         self.events = events
-        self.kind = kind
+        self.sack = kind.sack
+        self.header = kind.header
         self.way = way
         self.payload = payload
         self.bins = bins
@@ -98,9 +99,9 @@ class Receiver:
             else:
                 begins.insert(at, number)
                 ends.insert(at, number + 1)
-            if self.kind.sack:
+            if self.sack:
                 blocks.append((begins[at], ends[at]))
-        if self.kind.sack and begins:
+        if self.sack and begins:
             # The block of the newest segment first, then the highest others.
             for index in range(len(begins) - 1, -1, -1):
                 if len(blocks) >= MOST_BLOCKS:
@@ -129,5 +130,5 @@ class Receiver:
     def _ack(self, now: int, blocks: list[tuple[int, int]] | None) -> None:
         self.pending = 0
         way = self.way
-        size = self.kind.header + (4 + 8 * len(blocks) if blocks else 0)
+        size = self.header + 4 + 8 * len(blocks) if blocks else self.header
         way.send(now, [size, way.ack_class, way.key, self.to, self.expected, self.recent, blocks, 0, 0])

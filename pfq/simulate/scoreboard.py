@@ -26,9 +26,20 @@ class Scoreboard:
     def add(self, blocks: list[tuple[int, int]], una: int) -> int:
         """Takes in blocks [begin, end); returns how many segments are newly known to have arrived."""
         new = 0
+        begins, ends = self.begins, self.ends
         for begin, end in blocks:
             if end > una:
-                new += self._add(max(begin, una), end)
+                at = bisect_right(begins, begin) - 1
+                # Most of what an ACK says has been said before.
+                if at >= 0 and ends[at] >= end:
+                    continue
+                if at >= 0 and ends[at] >= begin and (at + 1 == len(begins) or begins[at + 1] > end):
+                    # A known block has grown.
+                    new += self._arrived(ends[at], end)
+                    ends[at] = end
+                    self.highest = max(self.highest, end - 1)
+                else:
+                    new += self._add(max(begin, una), end)
         return new
 
     def _add(self, begin: int, end: int) -> int:
@@ -79,11 +90,12 @@ class Scoreboard:
         """
         before = len(self.lost)
         edge = self.highest - DUP_THRESH + 1
-        for segment in range(max(self.lost_edge, una), edge):
-            if segment not in self.sacked:
-                self._lose(segment)
-        self.lost_edge = max(self.lost_edge, edge)
-        while self.resent and self.resent[0][1] <= self.highest - DUP_THRESH + 1:
+        if edge > self.lost_edge:
+            for segment in range(max(self.lost_edge, una), edge):
+                if segment not in self.sacked:
+                    self._lose(segment)
+            self.lost_edge = edge
+        while self.resent and self.resent[0][1] <= edge:
             segment, _ = self.resent.popleft()
             if segment >= una and segment not in self.sacked and segment not in self.lost:
                 self._lose(segment)

@@ -4,6 +4,7 @@ Priorities first, weighted round robin within one. An estimator of each class's 
 borrow from an ancestor that is not, else it sleeps. Times are whole microseconds, as in the source.
 """
 
+from pfq.simulate.gate import Discipline
 from pfq.simulate.packet import Packet
 from pfq.simulate.queues import Queue
 
@@ -76,7 +77,7 @@ class CbqClass:
         self.average_idle = self.most_idle
 
 
-class Cbq:
+class Cbq(Discipline):
     """classes: every class, a parent before its children, the first one the root. leaves: by class index. tick: us of the machine's clock."""
 
     __slots__ = ("active", "cutoff", "interface_time", "leaves", "most_interface_time", "ns_per_byte", "order", "queues", "root", "tick")

@@ -92,52 +92,50 @@ class FqCodel:
         return packet
 
     def dequeue(self, now: int) -> Packet | None:
-        if self.head is not None:
-            head, self.head = self.head, None
+        head = self.head
+        if head is not None:
+            self.head = None
             self.count -= 1
             return head
         new, old = self.new, self.old
-        flow = new[0] if new else old[0] if old else None
-        if flow is None:
-            return None
-        queue = flow.queue
-        if queue and flow.deficit > 0:
-            first = queue[0]
-            if now - first[8] < self.target:
-                # The usual case, made short: it is the flow's turn, and its packet is not late.
-                length = first[7]
-                queue.popleft()
-                flow.backlog -= length
-                flow.deficit -= length
-                flow.above = 0
-                flow.dropping = False
-                self.count -= 1
-                return first
-        packet = self._take(now)
-        if packet is not None:
-            self.count -= 1
-        return packet
-
-    def _take(self, now: int) -> Packet | None:
-        new, old = self.new, self.old
         while True:
             if new:
-                flow, group = new[0], new
+                group = new
             elif old:
-                flow, group = old[0], old
+                group = old
             else:
                 return None
+            flow = group[0]
             if flow.deficit <= 0:
                 flow.deficit += self.quantum
                 group.popleft()
                 old.append(flow)
                 continue
+            queue = flow.queue
+            if queue:
+                # What CodelState.take does to a packet that it does not drop, without a call.
+                first = queue[0]
+                length = first[7]
+                late = False
+                if now - first[8] < self.target or flow.backlog - length <= self.mtu:
+                    flow.above = 0
+                elif flow.above:
+                    late = now > flow.above
+                else:
+                    flow.above = now + self.interval
+                if not late:
+                    flow.dropping = False
+                if not late or (flow.dropping and now < flow.next_drop):
+                    queue.popleft()
+                    flow.backlog -= length
+                    flow.deficit -= length
+                    self.count -= 1
+                    return first
             before = flow.drops
             packet = flow.take(now)
             lost = flow.drops - before
-            if lost:
-                self.drops += lost
-                self.count -= lost
+            self.drops += lost
+            self.count -= lost
             if packet is None:
                 group.popleft()
                 # A new flow that runs empty goes through the old ones once, or it would starve them.
@@ -147,9 +145,12 @@ class FqCodel:
                     flow.listed = False
                 continue
             flow.deficit -= packet[7]
+            self.count -= 1
             return packet
 
     def peek(self, now: int) -> Packet | None:
         if self.head is None:
-            self.head = self._take(now)
+            self.head = self.dequeue(now)
+            if self.head is not None:
+                self.count += 1
         return self.head

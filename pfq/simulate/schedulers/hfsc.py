@@ -7,6 +7,7 @@ The three differ in when they look again and in how they forgive: the BSDs look 
 more than a tick, forget the lag (`tick`); Linux sets a timer for the very time and forgets nothing.
 """
 
+from pfq.simulate.gate import Discipline
 from pfq.simulate.packet import Packet
 from pfq.simulate.queues import Queue
 from pfq.simulate.schedulers.curves import RunningCurve, ServiceLine
@@ -43,7 +44,7 @@ class HfscClass:
         self.period = self.parent_period = self.number_active = 0
 
 
-class Hfsc:
+class Hfsc(Discipline):
     """leaves: by class index. tick: ns between two looks of a BSD; None: Linux."""
 
     __slots__ = ("eligible", "leaves", "queues", "root", "tick")

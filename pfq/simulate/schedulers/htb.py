@@ -6,12 +6,12 @@ the same: a bucket is the time at which its tokens are no longer negative, so th
 are not lists but what the classes' modes make of them at the moment of looking.
 """
 
-from pfq.simulate.packet import SECOND, Packet
+from pfq.simulate.gate import Discipline
+from pfq.simulate.packet import NEVER, SECOND, Deliver, Packet
 from pfq.simulate.queues import Queue
 
 MBUFFER = 60 * SECOND
 LEVELS = 8
-NEVER = 1 << 62
 
 
 class _Costs(dict[int, int]):
@@ -33,8 +33,8 @@ class HtbClass:
     """
 
     __slots__ = (
-        "alone", "buffer", "busy", "cbuffer", "ceil_at", "ceil_costs", "chain", "deficit", "level", "number", "parent", "priority", "quantum", "queue",
-        "rate_at", "rate_costs", "turns",
+        "alike", "alone", "buffer", "busy", "cbuffer", "ceil_at", "ceil_costs", "chain", "deficit", "level", "number", "parent", "priority", "quantum",
+        "queue", "rate_at", "rate_costs", "turns",
     )
 
     def __init__(
@@ -56,13 +56,15 @@ class HtbClass:
         self.busy = False
         # The only leaf of its priority: whose turn it is needs no thought.
         self.alone = False
+        # A root whose two buckets are one: it never borrows, so both are charged the same.
+        self.alike = parent is None and rate == ceil and burst == cburst
         # Those above, the root first.
         self.chain: tuple[HtbClass, ...] = () if parent is None else (*parent.chain, parent)
         # By priority: from which number on the next child to be served is looked for; nothing yet is past the last.
         self.turns: dict[int, int] = {}
 
 
-class Htb:
+class Htb(Discipline):
     """leaves: by class index. Every class must come after its parent in `classes`."""
 
     __slots__ = ("busy", "leaves", "queues", "ready", "rows")
@@ -103,24 +105,36 @@ class Htb:
             while position and (busy[position - 1].priority, busy[position - 1].number) > (leaf.priority, leaf.number):
                 position -= 1
             busy.insert(position, leaf)
-            self._look_ahead()
+            time = self._first((leaf,))
+            self.ready = time if time < self.ready else self.ready
         return taken
 
-    def _look_ahead(self) -> None:
-        """When a busy leaf may send: as soon as its ceil lets it, and its rate, or those above, in the same way."""
+    @staticmethod
+    def _first(leaves: "list[HtbClass] | tuple[HtbClass]") -> int:
+        """When one of the leaves may send: as soon as its ceil lets it, and its rate, or those above, in the same way."""
         first = NEVER
-        for leaf in self.busy:
+        # Conditions and not min() and max(): this is done for every packet.
+        for leaf in leaves:
             time = NEVER
-            # Conditions and not min() and max(): this is done for every packet.
             for item in leaf.chain:
-                rate, ceil = item.rate_at, item.ceil_at
-                time = rate if rate < time else time
-                time = ceil if ceil > time else time
-            rate, ceil = leaf.rate_at, leaf.ceil_at
-            time = rate if rate < time else time
-            time = ceil if ceil > time else time
+                at = item.rate_at
+                time = at if at < time else time
+                at = item.ceil_at
+                time = at if at > time else time
+            at = leaf.rate_at
+            time = at if at < time else time
+            at = leaf.ceil_at
+            time = at if at > time else time
             first = time if time < first else first
-        self.ready = first
+        return first
+
+    def drain(self, now: int, forward: Deliver | None) -> int:
+        while self.ready <= now and (packet := self.dequeue(now)) is not None:
+            if forward is None:
+                packet[3](now, packet)
+            else:
+                forward(now, packet)
+        return self.ready
 
     def dequeue(self, now: int) -> Packet | None:
         if now < self.ready:
@@ -136,7 +150,7 @@ class Htb:
                     if level < least:
                         found, least = leaf, level
             if found is None:
-                self._look_ahead()
+                self.ready = self._first(self.busy)
                 return None
             if not found.alone:
                 found = self._turn(now, least, found.priority)
@@ -155,19 +169,22 @@ class Htb:
             self._idle(found)
         # Takes the packet out of the buckets (htb_charge_class): of rate only from the lender's level on, of ceil everywhere.
         if not least:
-            time = now - found.buffer
-            found.rate_at = (found.rate_at if found.rate_at > time else time) + found.rate_costs[length]
-        time = now - found.cbuffer
-        found.ceil_at = (found.ceil_at if found.ceil_at > time else time) + found.ceil_costs[length]
+            full, at = now - found.buffer, found.rate_at
+            found.rate_at = (at if at > full else full) + found.rate_costs[length]
+        full, at = now - found.cbuffer, found.ceil_at
+        found.ceil_at = (at if at > full else full) + found.ceil_costs[length]
         for item in found.chain:
             if item.level >= least:
-                time = now - item.buffer
-                time = (item.rate_at if item.rate_at > time else time) + item.rate_costs[length]
-                item.rate_at = time if time - now < MBUFFER else now + MBUFFER - 1
-            time = now - item.cbuffer
-            time = (item.ceil_at if item.ceil_at > time else time) + item.ceil_costs[length]
-            item.ceil_at = time if time - now < MBUFFER else now + MBUFFER - 1
-        self._look_ahead()
+                full, at = now - item.buffer, item.rate_at
+                at = (at if at > full else full) + item.rate_costs[length]
+                item.rate_at = at if at - now < MBUFFER else now + MBUFFER - 1
+                if item.alike:
+                    item.ceil_at = item.rate_at
+                    continue
+            full, at = now - item.cbuffer, item.ceil_at
+            at = (at if at > full else full) + item.ceil_costs[length]
+            item.ceil_at = at if at - now < MBUFFER else now + MBUFFER - 1
+        self.ready = self._first(self.busy) if self.busy else NEVER
         return packet
 
     def _idle(self, leaf: HtbClass) -> None:

@@ -2,12 +2,13 @@
 
 from collections import deque
 
+from pfq.simulate.gate import Discipline
 from pfq.simulate.packet import Packet
 
 LISTS = 8
 
 
-class EightLists:
+class EightLists(Discipline):
     """`priorities`: of each class index, 0 to 7, 7 first. `limit`: packets in all lists together (net.inet.ip.ifq.maxlen, 2048 today; 256 before).
 
     When it is full, the oldest packet of the lowest list below the arriving packet's own goes; if there is none, the arriving one.

@@ -6,7 +6,7 @@ from pfq.simulate.packet import SECOND, Packet
 _BIT = SECOND
 
 
-class TokenBucket:
+class TokenBucket(Discipline):
     """Lets packets through while it holds tokens: at most `depth` bytes and one packet at once, then the debt is repaid at `rate` bit/s.
 
     Tokens are counted anew only when a packet is asked for and none are left; nobody asks but an arrival and the clock, `hz` times a second.
