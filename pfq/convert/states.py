@@ -14,7 +14,7 @@ from pfq.pf.nodes import Anchor, Rule
 def check_states(work: Work) -> None:
     """Look for packets that converted rules concern, and that keep no state."""
     if work.source.family == "freebsd" and work.source.match_rules:
-        queued = [one for one in work.script if one.kind == "match" and one.find("queue") >= 0 and not one.nested]
+        queued = [one for one in work.script if one.kind == "match" and one.find("queue") >= 0]
         work.stateful += [(one, work.statements[one.start].rules) for one in queued]
     if not work.stateful:
         return

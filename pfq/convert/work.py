@@ -49,7 +49,7 @@ class Work:
         self.said: list[Said] = []
         self.script = [one for one in script if one.file == name]
         self.elsewhere = [one for one in script if one.file != name]
-        self.statements: dict[int, Statement] = {one.start: one for one in tree.statements if one.file == name}
+        self.statements: dict[int, Statement] = {one.start: one for outer in tree.statements for one in outer.every() if one.file == name}
         self.renamed: dict[str, str] = {}
         self.defined: set[str] = set()
         # Converted rules that only work for packets that keep state: the statement, and where they apply.

@@ -79,12 +79,12 @@ class Ruleset:
 
     @property
     def statements(self) -> list[Statement]:
-        """Every statement, in the order of reading."""
-        return self.tree.statements
+        """Every statement of the main ruleset, those in the braces of anchors included, in the order of reading."""
+        return [one for statement in self.tree.statements for one in statement.every()]
 
     def statements_of(self, *kinds: str) -> list[Statement]:
         """The statements that begin with one of these words."""
-        return [one for one in self.tree.statements if one.kind in kinds]
+        return [one for one in self.statements if one.kind in kinds]
 
     def source(self, statement: Statement) -> str:
         """The text of a statement."""
@@ -93,14 +93,16 @@ class Ruleset:
     # -- rules
 
     def rules(self) -> list[Rule]:
-        """Every pass, block, and match rule, those of anchors with their rules in braces included, in order."""
+        """Every pass, block, and match rule, in order: those of anchors with their rules in braces too, then those of loaded files."""
         if self._rules is None:
             self._rules = []
             self._walk(self.tree.reading.main)
+            for loaded in self.tree.loaded:
+                self._walk(loaded.main)
         return self._rules
 
     def lists(self) -> list[list[Rule]]:
-        """The rules of each ruleset that is evaluated in one go: the main one, and each anchor in braces."""
+        """The rules of each ruleset that is evaluated in one go: the main one, each anchor in braces, each loaded file."""
         self.rules()
         return self._lists
 
@@ -125,7 +127,7 @@ class Ruleset:
         """Whether there are anchors that are filled from elsewhere: nobody knows what those rules name."""
         if self.tree.reading.loads:
             return True
-        return any(rule.anchor is not None and not rule.anchor.inline for rule in self._every_rule(self.tree.reading.main))
+        return any(rule.anchor is not None and not rule.anchor.inline for rule in self.every_rule())
 
     def _every_rule(self, anchor: Anchor) -> list[Rule]:
         found = list(anchor.rules)
@@ -135,8 +137,8 @@ class Ruleset:
         return found
 
     def every_rule(self) -> list[Rule]:
-        """Every rule of any kind, anchors' own included."""
-        return self._every_rule(self.tree.reading.main)
+        """Every rule of any kind, anchors' own and those of loaded files included."""
+        return [rule for reading in (self.tree.reading, *self.tree.loaded) for rule in self._every_rule(reading.main)]
 
     # -- queues
 
@@ -241,20 +243,18 @@ class Ruleset:
         statement = rule.statement
         if statement is None:
             return self.line(rule.line)
-        if self.in_braces(rule):
-            return self.line(rule.line, statement.file)
-        return self.clause(statement, *clauses) if clauses else self.whole_place(statement)
+        return self.clause(statement, *clauses, "head")
 
-    def in_braces(self, rule: Rule) -> bool:
-        """Whether a rule stands in the braces of an anchor, so that its statement is the anchor's and its own place is not known."""
-        return rule.anchor is None and rule.statement is not None and rule.statement.kind == "anchor"
+    def line_of(self, rule: Rule, beside: Rule) -> str:
+        """How to name a rule's line in a message about another rule: `line 5`, with the file where that is not the same."""
+        if rule.statement is None or beside.statement is None or rule.statement.file == beside.statement.file:
+            return f"line {rule.line}"
+        return f"line {rule.line} of {rule.statement.file}"
 
     def name_in(self, rule: Rule, name: str, *clauses: str) -> Place:
         """A name that a rule uses."""
         if rule.statement is None:
             return self.place(rule, *clauses)
-        if rule.statement.kind == "anchor":
-            return self.word(rule.statement, name)
         return self.word(rule.statement, name, *clauses)
 
     def line(self, number: int, file: str = "") -> Place:

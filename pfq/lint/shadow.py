@@ -24,7 +24,7 @@ def _shadowed(ruleset: Ruleset) -> list[tuple[Rule, Rule, bool]]:
         translated = False
         for rule in rules:
             statement = id(rule.statement)
-            if statement not in alive and not ruleset.in_braces(rule):
+            if statement not in alive:
                 by, every = _taken(rule, behind_translation, before if translated else None)
                 if by is None:
                     alive.add(statement)

@@ -23,6 +23,7 @@ def anchor_rule(r: Reading) -> None:
     ends = clauses.from_to(r)
     options = Options()
     filter_options(r, rule, options)
+    r.mark("head", r.first)
     inner = _inline(r) if r.kinds[r.i] == "{" else None
     if inner is None:
         r.at_end()
@@ -104,7 +105,7 @@ def _inline(r: Reading) -> Anchor:
         raise SyntaxFault
     r.newline()
     while r.kinds[r.i] != "}":
-        inline_statement(r)
+        r.inside(inline_statement)
         if r.kinds[r.i] != "\n":
             raise SyntaxFault
         r.newline()

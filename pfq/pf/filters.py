@@ -96,7 +96,7 @@ def _action(r: Reading, rule: Rule) -> None:
     rule.action = kind
     if kind == "block":
         block_kind(r, rule)
-    r.mark("action", 0)
+    r.mark("action", r.first)
 
 
 def block_kind(r: Reading, rule: Rule) -> None:

@@ -5,6 +5,7 @@ quotes, macros and backslashes, which is nearly every line, is cut by one regula
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable
 
 from .dialects import Dialect
@@ -52,6 +53,10 @@ class Line:
         self.buffer = buffer
         self.offset = offset
         self.spans = spans
+
+
+def _first_token(line: Line) -> int:
+    return line.first
 
 
 class Source:
@@ -276,9 +281,11 @@ class Lexer:
 
     def _expand(self, reader: "_Reader", line: int, start: int) -> bool:
         name = ""
+        end = reader.end
         c = reader.get()
         while c.isascii() and (c.isalnum() or c == "_"):
             name += c
+            end = reader.end
             c = reader.get()
             if len(name) > _LONGEST_QUOTED:
                 return self._fault(reader, "string too long", line, start)
@@ -293,7 +300,7 @@ class Lexer:
         self._expandable -= len(value)
         if self._expandable < 0:
             return self._fault(reader, "macros make too much text", line, start)
-        reader.expand(value, start)
+        reader.expand(value, start, end)
         return True
 
     def _quoted(self, reader: "_Reader", quote: str, line: int, start: int) -> bool:
@@ -326,16 +333,20 @@ class Lexer:
                 return self._fault(reader, "string too long", line, start)
             pieces.append(c)
             length += 1
-        self._add(STRING, "".join(pieces), line, (start, reader.last + 1))
+        self._add(STRING, "".join(pieces), line, (start, reader.end))
         return True
 
     def _plain(self, reader: "_Reader", c: str, line: int, start: int) -> bool:
         """A word, a number or punctuation that begins with `c`."""
         word = c
+        end = reader.end
         if c == "-" or (c.isascii() and c.isdigit()):
+            minus, digits = end, []
             n = reader.get()
             while n.isascii() and n.isdigit():
                 word += n
+                end = reader.end
+                digits.append((n, reader.last, end, reader.expanding))
                 n = reader.get()
                 if len(word) > _LONGEST:
                     return self._fault(reader, "string too long", line, start)
@@ -344,35 +355,39 @@ class Lexer:
                 if not -(2**63) <= (number := int(word) if len(word) < 40 else 10**40) < 2**63:
                     wrong = "too small" if word[0] == "-" else "too large"
                     return self._fault(reader, f'"{word}" invalid number: {wrong}', line, start)
-                self._add(NUMBER, str(number) if len(word) > 18 else word, line, (start, reader.last))
+                self._add(NUMBER, str(number) if len(word) > 18 else word, line, (start, end))
                 return True
             if c == "-":
-                for digit in reversed(word[1:]):
-                    reader.back(digit)
+                for digit in reversed(digits):
+                    reader.unread(digit)
                 word = "-"
+                end = minus
                 if n == ">" and len(self._kinds) and "->" in self._kinds and reader.peek() == ">":
                     reader.get()
+                    end = reader.end
                     word = "->"
-                self._add(word, word, line, (start, reader.last))
+                self._add(word, word, line, (start, end))
                 return True
         if c.isascii() and (c.isalnum() or c in ":_"):
             n = reader.get()
             while n and n in _IN_WORD:
                 word += n
+                end = reader.end
                 n = reader.get()
                 if len(word) > _LONGEST:
                     return self._fault(reader, "string too long", line, start)
             reader.back(n)
             kind = self._kinds.get(word, STRING)
-            self._add(kind, word, line, (start, reader.last))
+            self._add(kind, word, line, (start, end))
             return True
         if c in "<>!":
             n = reader.get()
             if c + n in self._kinds and n:
                 word += n
+                end = reader.end
             else:
                 reader.back(n)
-        self._add(self._kinds.get(word, word), word, line, (start, reader.last))
+        self._add(self._kinds.get(word, word), word, line, (start, end))
         return True
 
     def _fault(self, reader: "_Reader", message: str, line: int, start: int) -> bool:
@@ -390,19 +405,21 @@ class Lexer:
         """The offsets [start, end) in the file from token `first` to token `last` of the current statement."""
         return self._span(first)[0], self._span(last)[1]
 
+    def source_of(self, index: int) -> Source:
+        """The file that a token of the current statement stands in."""
+        return self._origin(index).source
+
+    def _origin(self, index: int) -> Line:
+        return self.origins[max(bisect_right(self.origins, index, key=_first_token) - 1, 0)]
+
     def _span(self, index: int) -> tuple[int, int]:
-        for origin in reversed(self.origins):
-            if origin.first <= index:
-                if origin.spans is None:
-                    origin.spans = [
-                        (origin.offset + match.start(), origin.offset + match.end())
-                        for match in self._token.finditer(origin.buffer)
-                    ]
-                    end = origin.offset + len(origin.buffer)
-                    origin.spans.append((end, end + 1))
-                at = index - origin.first
-                return origin.spans[at] if at < len(origin.spans) else (origin.source.position, origin.source.position)
-        return (0, 0)
+        origin = self._origin(index)
+        if origin.spans is None:
+            origin.spans = [(origin.offset + match.start(), origin.offset + match.end()) for match in self._token.finditer(origin.buffer)]
+            end = origin.offset + len(origin.buffer)
+            origin.spans.append((end, end + 1))
+        at = index - origin.first
+        return origin.spans[at] if at < len(origin.spans) else (origin.source.position, origin.source.position)
 
 
 _IN_WORD = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789\"$%&'*+-.:;?@[]^_`|~\\")
@@ -411,55 +428,57 @@ _IN_WORD = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345
 class _Reader:
     """The characters of a source, with macros and unread characters in front of them.
 
-    `last` is the offset of the character read last; characters of a macro all have that of its `$`. `expanding` tells
-    whether it came from a macro.
+    `last` is the offset of the character read last, and `end` the offset behind it; characters of a macro all have those
+    of its `$` and of the end of its name. `expanding` tells whether it came from a macro.
     """
 
-    __slots__ = ("_ahead", "_buffer", "_index", "_start", "expanding", "last", "source")
+    __slots__ = ("_ahead", "_buffer", "_index", "_span", "end", "expanding", "last", "source")
 
     def __init__(self, source: Source) -> None:
         self.source = source
         self._buffer = ""
         self._index = 0
-        self._start = -1
-        self._ahead: list[tuple[str, int, bool]] = []
-        self.last = source.position
+        self._span: tuple[int, int] | None = None
+        self._ahead: list[tuple[str, int, int, bool]] = []
+        self.last = self.end = source.position
         self.expanding = False
 
-    def expand(self, value: str, start: int) -> None:
-        """Read a macro's value next."""
+    def expand(self, value: str, start: int, end: int) -> None:
+        """Read a macro's value next, for a name that stands at [start, end)."""
         self._buffer = value
         self._index = 0
-        self._start = start
+        self._span = start, end
 
     def drop(self, unread: bool) -> None:
         """Forget what is left of a macro, and what was unread, which may be the line's end."""
         self._buffer = ""
         self._index = 0
-        self._start = -1
+        self._span = None
         if unread:
             self._ahead.clear()
 
     def get_raw(self) -> str:
         """The next character; '' at the end of the file."""
-        if self._start >= 0:
+        if self._span is not None:
             if self._index < len(self._buffer):
                 c = self._buffer[self._index]
                 self._index += 1
-                self.last = self._start
+                self.last, self.end = self._span
                 self.expanding = True
                 return c
-            self._start = -1
+            self._span = None
         if self._ahead:
-            c, self.last, self.expanding = self._ahead.pop()
+            c, self.last, self.end, self.expanding = self._ahead.pop()
             return c
         self.expanding = False
         source = self.source
         self.last = source.position
         if source.position >= source.length:
+            self.end = self.last
             return ""
         c = source.text[source.position]
         source.position += 1
+        self.end = source.position
         return c
 
     def get(self) -> str:
@@ -481,9 +500,13 @@ class _Reader:
 
     def back(self, c: str) -> None:
         """Unread the character read last."""
-        if not c:
+        self.unread((c, self.last, self.end, self.expanding))
+
+    def unread(self, read: tuple[str, int, int, bool]) -> None:
+        """Unread a character with its offsets."""
+        if not read[0]:
             return
-        if self.expanding and self._start >= 0 and self._index > 0:
+        if self.expanding and self._span is not None and self._index > 0:
             self._index -= 1
         else:
-            self._ahead.append((c, self.last, self.expanding))
+            self._ahead.append(read)

@@ -264,10 +264,11 @@ class Statement:
     """A statement where it stands: kind, file, first line, and the offsets [start, end) in that file's text.
 
     A statement that was given up at an error has `faulty` set; its clauses are those read until then. `value` is what
-    it came to: rules, a table, a queue, or nothing.
+    it came to: rules, a table, a queue, or nothing. `inner` are the statements in an anchor's braces, whose rules are among its `rules`,
+    and name the statement that they stand in.
     """
 
-    __slots__ = ("clauses", "end", "faulty", "file", "kind", "line", "rules", "start", "value")
+    __slots__ = ("clauses", "end", "faulty", "file", "inner", "kind", "line", "rules", "start", "value")
 
     def __init__(self, kind: str, file: str, line: int, start: int, end: int) -> None:
         self.kind = kind
@@ -279,3 +280,10 @@ class Statement:
         self.faulty = False
         self.rules: list[Rule] = []
         self.value: object = None
+        self.inner: list[Statement] = []
+
+    def every(self) -> "list[Statement]":
+        """This statement and those in its braces, in the order of the text."""
+        if not self.inner:
+            return [self]
+        return [self, *(one for inner in self.inner for one in inner.every())]

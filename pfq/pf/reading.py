@@ -14,6 +14,8 @@ from .system import System
 # mypy takes a name like this for true.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .altq_nodes import Altq, Place
     from .ether import EtherRule
 
@@ -58,6 +60,8 @@ class Reading:
         self.values: list[str] = []
         self.lines: list[int] = []
         self.i = 0
+        # The first token of the statement that is read, the innermost one where statements stand in braces.
+        self.first = 0
         # How many lists are open around the cursor.
         self.depth = 0
         self.stdout = stdout
@@ -66,6 +70,8 @@ class Reading:
         self.resolver = Resolver(system, dialect, self.stderr)
         self.keep_tree = False
         self.statements: list[Statement] = []
+        # The statements in the braces of the anchor that is read.
+        self.inner_statements: list[Statement] = []
         self.clauses: list[tuple[str, int, int]] = []
         self.accepted = 3
         # What `set` changes.
@@ -111,8 +117,10 @@ class Reading:
         self.values = lexer.values
         self.lines = lexer.lines
         self.i = 0
+        self.first = 0
         self.depth = 0
         self.clauses = []
+        self.inner_statements = []
 
     def newline(self) -> None:
         """Step over line ends inside a list."""
@@ -227,17 +235,48 @@ class Reading:
         if not self.keep_tree or not self.i:
             return
         last = max(self.i - 2 if self.kinds[self.i - 1] == "\n" else self.i - 1, 0)
-        start, end = self.lexer.span(0, last)
-        statement = Statement(kind, self.lexer.origins[0].source.name, self.lines[0], start, end)
+        self.first = 0
+        statement = self._node(kind, last)
         statement.faulty = faulty
+        self.statements.append(statement)
+
+    def inside(self, read: "Callable[[Reading], None]") -> None:
+        """Read a statement in an anchor's braces; it gets a node of its own if the tree is wanted."""
+        outer = self.first
+        self.first = self.i
+        if not self.keep_tree:
+            read(self)
+            self.first = outer
+            return
+        kind = self.kinds[self.i]
+        clauses, rules, result, statements = self.clauses, self.new_rules, self.result, self.inner_statements
+        self.clauses, self.new_rules, self.result, self.inner_statements = [], [], None, []
+        faulty = True
+        try:
+            read(self)
+            faulty = False
+        finally:
+            statement = self._node(kind, max(self.i - 1, self.first))
+            statement.faulty = faulty
+            statements.append(statement)
+            rules += self.new_rules
+            self.clauses, self.new_rules, self.result, self.inner_statements = clauses, rules, result, statements
+            self.first = outer
+
+    def _node(self, kind: str, last: int) -> Statement:
+        """The node of the statement that was read, whose last token is `last`."""
+        file = self.lexer.source_of(self.first).name
+        statement = Statement(kind, file, self.lines[self.first], *self.lexer.span(self.first, last))
         for name, first, after in self.clauses:
             if after > first:
                 statement.clauses.append(Clause(name, *self.lexer.span(first, after - 1)))
         statement.rules = self.new_rules
         statement.value = self.result
+        statement.inner = self.inner_statements
         for rule in self.new_rules:
-            rule.statement = statement
-        self.statements.append(statement)
+            if rule.statement is None:
+                rule.statement = statement
+        return statement
 
     def _count_rule(self) -> None:
         self.rule_count += 1
@@ -258,7 +297,7 @@ class Reading:
     def add_rule(self, rule: Rule) -> None:
         """Add a rule to the ruleset that is open."""
         self._count_rule()
-        rule.line = self.lines[0]
+        rule.line = self.lines[self.first]
         anchor = self.stack[-1]
         rule.number = anchor.matches
         anchor.matches += 1

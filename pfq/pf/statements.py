@@ -144,7 +144,7 @@ def _table(r: Reading) -> None:
     r.want("<")
     found = Table(r.string())
     r.want(">")
-    found.line = r.lines[0]
+    found.line = r.lines[r.first]
     while True:
         kind = r.kinds[r.i]
         start = r.i

@@ -21,12 +21,17 @@ class Verdict:
 
 
 class Tree:
-    """A ruleset as it is written and what it comes to: statements with their places, and the reading with its rules."""
+    """A ruleset as it is written and what it comes to: statements with their places, and the reading with its rules.
 
-    __slots__ = ("comments", "reading", "statements", "verdict")
+    `loaded` are the readings of the files that `load anchor` names, in order, each with its own statements and rules and
+    `anchor_name` for the anchor that they go to; a statement says which file it stands in.
+    """
 
-    def __init__(self, reading: Reading, verdict: Verdict) -> None:
+    __slots__ = ("comments", "loaded", "reading", "statements", "verdict")
+
+    def __init__(self, reading: Reading, verdict: Verdict, loaded: list[Reading]) -> None:
         self.reading = reading
+        self.loaded = loaded
         self.statements: list[Statement] = reading.statements
         self.comments: list[tuple[str, int, int]] = reading.lexer.comments
         self.verdict = verdict
@@ -79,21 +84,19 @@ def read(
     stdout: list[str] = []
     stderr: list[str] = []
     reading = _one(text, chosen, system, file_name, open_file, verbose, macros or {}, "", stdout, stderr, optimize, keep_tree)
-    status = _status
     first, result = reading
+    loaded: list[Reading] = []
     if result == 0:
         for name, path in first.loads:
             if verbose:
                 stderr.append(f"\nLoading anchor {name} from {path}\n")
-            result = _load(first, chosen, system, open_file, verbose, name, path, stdout, stderr, optimize)
+            anchor, result = _load(first, chosen, system, open_file, verbose, name, path, stdout, stderr, optimize)
+            if anchor is not None:
+                loaded.append(anchor)
             if result:
                 stderr.append("pfctl: load anchors\n")
                 break
-    return Tree(first, Verdict("".join(stdout), "".join(stderr), status(result)))
-
-
-def _status(result: int) -> int:
-    return 1 if result else 0
+    return Tree(first, Verdict("".join(stdout), "".join(stderr), 1 if result else 0), loaded)
 
 
 def _load(
@@ -107,8 +110,8 @@ def _load(
     stdout: list[str],
     stderr: list[str],
     optimize: str | None,
-) -> int:
-    """Read the ruleset of a `load anchor`; 0 when it is right."""
+) -> tuple[Reading | None, int]:
+    """Read the ruleset of a `load anchor`; None where the file cannot be opened, and 0 when all is right."""
     try:
         if open_file is None:
             raise FileNotFoundError
@@ -118,9 +121,9 @@ def _load(
         prefix = "pushfile: " if chosen.final_newline_supplied else ""
         stderr.append(f"pfctl: {prefix}{path}: {reason}\n")
         stderr.append(f"pfctl: cannot open the main config file!: {reason}\n")
-        return 1
+        return None, 1
     # Macros, those of the command line too, are gone once the main ruleset was read.
-    return _one(text, chosen, system, path, open_file, verbose, {}, name, stdout, stderr, optimize, False, first)[1]
+    return _one(text, chosen, system, path, open_file, verbose, {}, name, stdout, stderr, optimize, first.keep_tree, first)
 
 
 def _one(

@@ -1,5 +1,7 @@
 """Edges of the rules for any pf.conf: what they must find, and what they must leave alone."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.lint.lint import codes, lint, only, under
@@ -195,3 +197,38 @@ def test_messages_without_a_line_are_placed_by_the_name_in_them() -> None:
 
 def test_a_ruleset_that_is_refused_is_not_judged_by_what_it_lacks() -> None:
     assert codes('a = "em0"\npass in proto tpc\n') == ["PFQ001"]
+
+
+IN_BRACES = """block
+anchor "a" on em0 {{
+  {wide}
+  {narrow}
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "wide", "narrow"),
+    [
+        ("PFQ104", "block in quick", "pass in from 10.0.0.0/8"),
+        ("PFQ112", "pass in quick proto tcp", "block in proto { tcp } from 10.0.0.0/8"),
+        ("PFQ105", "pass in proto tcp", "block in proto { tcp, udp }"),
+    ],
+)
+def test_rules_in_braces_are_judged_where_they_stand(code: str, wide: str, narrow: str) -> None:
+    under_it, finding = only(IN_BRACES.format(wide=wide, narrow=narrow), code)
+    other = {"PFQ104": "line 3", "PFQ112": "line 3", "PFQ105": "line 4"}[code]
+    assert (under_it, other in finding.message) == (wide if code == "PFQ105" else narrow, True)
+
+
+def test_a_comment_in_braces_silences_the_rule_below_it() -> None:
+    text = IN_BRACES.format(wide="block in quick", narrow="# pfq: ignore[PFQ104]\n  pass in from 10.0.0.0/8")
+    assert codes(text) == []
+
+
+def test_rules_of_included_and_loaded_files_are_judged(tmp_path: Path) -> None:
+    (tmp_path / "more").write_text("block in quick\n")
+    (tmp_path / "loaded").write_text("block in quick\npass in\n")
+    text = f'pass\ninclude "{tmp_path}/more"\npass in from 10.0.0.1\nload anchor "b" from "{tmp_path}/loaded"\nanchor "b"\n'
+    found = {(Path(one.file).name, one.message.partition("rule in ")[2]) for one in lint(text).findings if one.code == "PFQ104"}
+    assert found == {("pf.conf", f"line 1 of {tmp_path}/more takes them all"), ("loaded", "line 1 takes them all")}

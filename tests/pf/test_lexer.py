@@ -3,8 +3,12 @@
 from collections.abc import Callable
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pfq.pf import check, read
+from pfq.pf.dialects import dialect
+from pfq.pf.lexer import END, Lexer
 from tests.pf.answers import DIALECTS, MIDDLE, NEW, OLD, printed, said
 
 
@@ -149,3 +153,41 @@ def test_loaded_anchor_that_is_not_there() -> None:
     verdict = check('load anchor a from "x"\n', NEW, open_file=_files())
     assert verdict.status == 1
     assert "No such file or directory" in verdict.stderr
+
+
+_PIECES = ("pass", "$a", "$b", "$c", "{", "}", "(", ")", "<x>", "!", "!=", "->", "-5", "-5x", "80", "80<", '"a b"', "'c'", " ", "  ", "\t", ",", "\\\n", "a.b", "é", "=", "<>", "-", ">")
+
+
+@given(st.lists(st.sampled_from(_PIECES), max_size=12), st.sampled_from(DIALECTS))
+def test_a_token_knows_what_was_written_for_it(pieces: list[str], dialect_name: str) -> None:
+    text = "".join(pieces) + "\n"
+    lexer = Lexer(dialect(dialect_name), "stdin", text, None)
+    for name, value in (("a", "em0"), ("b", "{ 80 (em0) }"), ("c", "")):
+        lexer.define(name, value)
+    while END not in lexer.kinds and "ERROR" not in lexer.kinds:
+        lexer.fill()
+    before = 0
+    for index, (kind, value) in enumerate(zip(lexer.kinds, lexer.values, strict=True)):
+        start, end = lexer.span(index, index)
+        assert before <= start <= end <= len(text)
+        written = text[start:end]
+        if kind in (END, "ERROR"):
+            break
+        if written.startswith("$"):
+            # All tokens of a macro have its place; the last one may go on in the text behind it.
+            assert written[1] in "abc"
+            before = start
+            continue
+        before = end
+        assert kind == "\n" or written.replace("\\\n", "").replace("\\", "").strip("\"'") == value.strip("\"'")
+
+
+@pytest.mark.parametrize("written", ["on $wan", "to { 10.0.0.1, $two }", "port {80 $ports}", "from <x>", "to ! 10.0.0.1", "flags S/SA", "set queue (a, b)"])
+def test_a_clause_is_what_was_written_for_it(written: str) -> None:
+    head = 'wan = "em0"\ntwo = "10.0.0.2 10.0.0.3"\nports = "81 82"\nqueue r on em0 bandwidth 10M\nqueue a parent r bandwidth 1M default\nqueue b parent r bandwidth 1M\n'
+    first = written.split()[0]
+    words = {"on": "pass {} proto tcp", "set": "pass {} label x", "flags": "pass proto tcp {}", "port": "pass proto tcp to any {}"}.get(first, "pass {} label x")
+    text = f"{head}{words.format(written)} # $wan\n"
+    statement = read(text, NEW).statements[-1]
+    assert not statement.faulty
+    assert written in [text[one.start : one.end] for one in statement.clauses] or any(text[one.start : one.end].endswith(written) for one in statement.clauses)

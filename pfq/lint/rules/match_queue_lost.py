@@ -36,10 +36,10 @@ def check(ruleset: Ruleset) -> list[Finding]:
             message = f"no pass rule takes these packets: the default pass keeps no state, and {rule.queue} is lost"
             found.append(place.finding(message, "add a pass rule for them"))
         elif not any(one.state for one in fitting) and not any(one.queue for one in fitting):
-            message = f"only pass rules without state take these packets (line {fitting[-1].line}): {rule.queue} is lost"
+            message = f"only pass rules without state take these packets ({ruleset.line_of(fitting[-1], rule)}): {rule.queue} is lost"
             found.append(place.finding(message, "let that rule keep state, or name the queue there"))
         elif stateless is not None:
-            message = f"line {stateless.line} passes some of these packets without state: for them {rule.queue} is lost"
+            message = f"{ruleset.line_of(stateless, rule)} passes some of these packets without state: for them {rule.queue} is lost"
             found.append(place.finding(message, "let that rule keep state, or name the queue there"))
     return found
 

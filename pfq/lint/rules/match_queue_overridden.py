@@ -35,7 +35,7 @@ def check(ruleset: Ruleset) -> list[Finding]:
             if final is None or final.action != "pass" or not final.queue or final.queue == match.queue:
                 continue
             place = ruleset.name_in(match, match.queue, "set", "queue")
-            message = f"{match.queue} is never used: the pass rule in line {final.line} decides these packets and names {final.queue}"
+            message = f"{match.queue} is never used: the pass rule in {ruleset.line_of(final, match)} decides these packets and names {final.queue}"
             found.append(place.finding(message, "leave the queue out there, and name it in a match rule above this one"))
     return found
 

@@ -25,9 +25,6 @@ def check(ruleset: Ruleset) -> list[Finding]:
             if rule.action == "match" and (rule.nat is not None or rule.rdr is not None):
                 translated = True
             by = None
-            if ruleset.in_braces(rule):
-                # Which of the rules in the braces come from one statement is not known.
-                continue
             if _decides(rule) and not rule.quick and not _leaves_traces(rule):
                 by = below.covering(rule, addresses=not translated)
             statement = id(rule.statement)
@@ -41,7 +38,7 @@ def check(ruleset: Ruleset) -> list[Finding]:
     for statement, (rule, by) in dead.items():
         if statement not in alive:
             place = ruleset.place(rule)
-            message = f"this rule decides nothing: every packet it matches is decided by line {by.line}, the last that matches"
+            message = f"this rule decides nothing: every packet it matches is decided by {ruleset.line_of(by, rule)}, the last that matches"
             found.append(place.finding(message, "make it quick, put it below that rule, or remove it"))
     return found
 

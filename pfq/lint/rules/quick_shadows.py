@@ -13,7 +13,7 @@ def check(ruleset: Ruleset) -> list[Finding]:
         if every or (rule.action == "pass" and rule.state and not rule.flagset):
             continue
         place = ruleset.place(rule)
-        message = f"no new connection reaches this rule: the quick rule in line {by.line} takes them all"
+        message = f"no new connection reaches this rule: the quick rule in {ruleset.line_of(by, rule)} takes them all"
         found.append(place.finding(message, "put it above that rule"))
     return found
 

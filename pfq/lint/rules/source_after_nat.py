@@ -39,10 +39,10 @@ def check(ruleset: Ruleset) -> list[Finding]:
             if by is not None:
                 said.add(id(rule.statement))
                 place = ruleset.place(rule, "from")
-                message = f"line {by.line} has translated these addresses by the time the rule is compared: it never matches"
+                message = f"{ruleset.line_of(by, rule)} has translated these addresses by the time the rule is compared: it never matches"
                 hint = "sort the packets on the inside interface, or tag them there and say tagged here"
                 if rule.nat is None and by.action == "match":
-                    hint = f"put the rule above line {by.line}, or say received-on"
+                    hint = f"put the rule above {ruleset.line_of(by, rule)}, or say received-on"
                 found.append(place.finding(message, hint))
             if rule.action == "match" and rule.nat is not None and len(translations) < _MOST_COMPARED:
                 translations.append(rule)

@@ -12,7 +12,7 @@ def check(ruleset: Ruleset) -> list[Finding]:
         if not every:
             continue
         place = ruleset.place(rule)
-        message = f"no packet reaches this rule: the quick rule in line {by.line} takes them all"
+        message = f"no packet reaches this rule: the quick rule in {ruleset.line_of(by, rule)} takes them all"
         found.append(place.finding(message, "put it above that rule, or remove it"))
     return found
 
