@@ -48,16 +48,26 @@ class View:
     """A packet as a ruleset sees it: the bits of each field (names of `fields.OF_FLOW` and `OF_PACKET`).
 
     `notes` collects the decisions where there is one packet only (`Exactly`); None where there are many.
+    `regions` collects, where there are many, the packets that each decision is about; None where nobody wants to know.
     """
 
     algebra: Algebra
     bits: Mapping[str, Bits]
     notes: list[Decision] | None = field(default=None, compare=False)
+    regions: dict[Decision, Condition] | None = field(default=None, compare=False)
+
+    @property
+    def wants_notes(self) -> bool:
+        """Whether `note` does anything."""
+        return self.notes is not None or self.regions is not None
 
     def note(self, where: Condition, place: Place, text: str, why: str) -> None:
-        """Remember that a line decided, if this is about one packet, and the line holds of it."""
+        """Remember that a line decided, and of which packets: `where` it did."""
         if self.notes is not None and where.satisfiable():
             self.notes.append(Decision(place, text, why))
+        if self.regions is not None:
+            decision = Decision(place, text, why)
+            self.regions[decision] = self.regions[decision] | where if decision in self.regions else where
 
     def seen(self, **bits: Bits) -> "View":
         """The same packet with other bits: translated, or with another ToS."""
@@ -71,15 +81,15 @@ class View:
         return replace(self, bits=bits)
 
 
-def opening_view(algebra: Algebra, notes: list[Decision] | None = None) -> View:
+def opening_view(algebra: Algebra, notes: list[Decision] | None = None, regions: dict[Decision, Condition] | None = None) -> View:
     """The packet that opens a flow, as it comes to the gateway."""
-    return View(algebra, {name: algebra.field(name) for name in (*OF_FLOW, *OF_PACKET)}, notes)
+    return View(algebra, {name: algebra.field(name) for name in (*OF_FLOW, *OF_PACKET)}, notes, regions)
 
 
-def later_view(algebra: Algebra, reply: bool, notes: list[Decision] | None = None) -> View:
+def later_view(algebra: Algebra, reply: bool, notes: list[Decision] | None = None, regions: dict[Decision, Condition] | None = None) -> View:
     """A later packet of the flow, with the addresses and ports that the opener knows; a reply has them the other way round."""
     bits = {name: algebra.field(name) for name in OF_FLOW} | {name: algebra.field(LATER[name]) for name in OF_PACKET}
-    view = View(algebra, bits, notes)
+    view = View(algebra, bits, notes, regions)
     return view.turned() if reply else view
 
 
