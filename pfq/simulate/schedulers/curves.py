@@ -3,7 +3,8 @@ rtsc_init, rtsc_min, rtsc_x2y, rtsc_y2x). The kernels' fixed point (slopes in st
 
 from dataclasses import dataclass
 
-NEVER = 1 << 62
+from pfq.simulate.packet import NEVER
+
 _SCALE = 8_000_000_000
 
 
@@ -34,17 +35,21 @@ def _time(length: int, rate: int) -> int:
 class RunningCurve:
     """A service curve that begins at (x ns, y bytes)."""
 
-    __slots__ = ("dx", "dy", "m1", "m2", "x", "y")
+    __slots__ = ("dx", "dy", "m1", "m2", "straight", "x", "y")
 
     def __init__(self, line: ServiceLine, x: int = 0, y: int = 0) -> None:
         self.x, self.y = x, y
         self.m1, self.dx, self.dy, self.m2 = line.m1, line.d, line.dy, line.m2
+        # One piece, now and later: the minimum of two such curves is such a curve.
+        self.straight = line.m1 == line.m2 > 0 == line.d
 
     def when(self, y: int) -> int:
         """The time at which the curve reaches `y` bytes."""
         if y < self.y:
             return self.x
         above = y - self.y
+        if self.straight:
+            return self.x + above * _SCALE // self.m2
         if above <= self.dy:
             return self.x + (_time(above, self.m1) if self.dy else self.dx)
         return self.x + self.dx + _time(above - self.dy, self.m2)

@@ -8,7 +8,7 @@ more than a tick, forget the lag (`tick`); Linux sets a timer for the very time 
 """
 
 from pfq.simulate.gate import Discipline
-from pfq.simulate.packet import Packet
+from pfq.simulate.packet import NEVER, Deliver, Packet
 from pfq.simulate.queues import Queue
 from pfq.simulate.schedulers.curves import RunningCurve, ServiceLine
 
@@ -47,7 +47,7 @@ class HfscClass:
 class Hfsc(Discipline):
     """leaves: by class index. tick: ns between two looks of a BSD; None: Linux."""
 
-    __slots__ = ("eligible", "leaves", "queues", "root", "tick")
+    __slots__ = ("busy", "eligible", "leaves", "queues", "ready", "root", "tick")
 
     def __init__(self, root: HfscClass, leaves: list[HfscClass], tick: int | None) -> None:
         self.root = root
@@ -56,51 +56,81 @@ class Hfsc(Discipline):
         self.tick = tick
         # Backlogged classes with a real-time curve.
         self.eligible: list[HfscClass] = []
+        # Backlogged leaves, and when one of them may be served.
+        self.busy = 0
+        self.ready = NEVER
 
     def waiting(self) -> int:
         return sum([queue.count for queue in self.queues])
 
     def wake(self, now: int) -> int | None:
-        if not self.waiting():
+        if not self.busy:
             return None
         if self.tick is not None:
             return (now // self.tick + 1) * self.tick
-        times = [item.eligible for item in self.eligible]
-        if self.root.children_fit:
-            times.append(self.root.children_fit)
-        return max(min(times, default=now + 1), now + 1)
+        return max(self.ready, now + 1)
+
+    def _next(self) -> int:
+        """When a class becomes eligible or fits."""
+        root = self.root
+        first = root.children_fit if root.active_children else NEVER
+        for item in self.eligible:
+            time = item.eligible
+            first = time if time < first else first
+        return first
 
     def enqueue(self, now: int, packet: Packet) -> bool:
         leaf = self.leaves[packet[1]]
         taken = leaf.queue.enqueue(now, packet)  # type: ignore[union-attr]
         if not leaf.active and leaf.queue.count:  # type: ignore[union-attr]
             leaf.active = True
+            self.busy += 1
             if leaf.realtime:
                 self._begin_realtime(leaf, leaf.queue.peek(now)[7], now)  # type: ignore[union-attr, index]
             if leaf.share:
                 self._begin_share(leaf, now)
+            self.ready = self._next()
         return taken
+
+    def drain(self, now: int, forward: Deliver | None) -> int:
+        while self.ready <= now and (packet := self.dequeue(now)) is not None:
+            if forward is None:
+                packet[3](now, packet)
+            else:
+                forward(now, packet)
+        if not self.busy:
+            return NEVER
+        tick = self.tick
+        if tick is not None:
+            return (now // tick + 1) * tick
+        return self.ready if self.ready > now else now + 1
 
     def dequeue(self, now: int) -> Packet | None:
         while True:
+            if self.ready > now:
+                return None
             leaf, by_deadline = self._choose(now)
             if leaf is None:
                 return None
-            packet = leaf.queue.dequeue(now)  # type: ignore[union-attr]
+            queue = leaf.queue
+            assert queue is not None
+            packet = queue.dequeue(now)
             length = packet[7] if packet is not None else 0
             self._served(leaf, length, now)
             if by_deadline:
                 leaf.cumulative += length
-            following = leaf.queue.peek(now) if leaf.realtime else None  # type: ignore[union-attr]
-            if leaf.queue.count:  # type: ignore[union-attr]
-                if leaf.realtime and following is not None:
+            following = queue.peek(now) if leaf.realtime else None
+            if queue.count:
+                if following is not None:
                     if by_deadline:
                         leaf.eligible = leaf.eligible_curve.when(leaf.cumulative)  # type: ignore[union-attr]
                     leaf.deadline = leaf.deadline_curve.when(leaf.cumulative + following[7])  # type: ignore[union-attr]
             else:
                 leaf.active = False
+                self.busy -= 1
                 if leaf.realtime:
                     self.eligible.remove(leaf)
+            self.ready = self._next()
             if packet is not None:
                 return packet
 
@@ -199,21 +229,30 @@ class Hfsc(Discipline):
             item = parent
 
     def _advance(self, item: HfscClass, parent: HfscClass, now: int) -> None:
-        curve = item.virtual_curve
-        assert curve is not None
-        item.virtual = curve.when(item.total) - item.virtual_offset + item.virtual_shift
-        if item.virtual < parent.least_virtual:
+        virtual = item.virtual_curve.when(item.total) - item.virtual_offset + item.virtual_shift  # type: ignore[union-attr]
+        if virtual < parent.least_virtual:
             # It was passed over because it did not fit: it must not catch up.
-            item.virtual_shift += parent.least_virtual - item.virtual
-            item.virtual = parent.least_virtual
-        parent.active_children.remove(item)
-        self._place(item, parent)
+            item.virtual_shift += parent.least_virtual - virtual
+            virtual = parent.least_virtual
+        item.virtual = virtual
+        active = parent.active_children
+        if len(active) > 1:
+            active.remove(item)
+            self._place(item, parent)
+        fit = item.children_fit
         if item.upper_curve is not None:
-            item.own_fit = item.own_fit_shift + item.upper_curve.when(item.total)
-            if self.tick is not None and item.own_fit < now - self.tick:
-                item.own_fit_shift += now - item.own_fit
-                item.own_fit = now
-        self._fit(item, parent)
+            own = item.own_fit_shift + item.upper_curve.when(item.total)
+            if self.tick is not None and own < now - self.tick:
+                item.own_fit_shift += now - own
+                own = now
+            item.own_fit = own
+            fit = own if own > fit else fit
+        if fit != item.fit:
+            item.fit = fit
+            if len(active) > 1:
+                self._children_fit(parent)
+            else:
+                parent.children_fit = fit
 
     def _place(self, item: HfscClass, parent: HfscClass) -> None:
         """Among the active children, in the order of virtual time; behind those of the same."""
