@@ -1,0 +1,60 @@
+"""Which values of the fields are packets at all, and which are ordinary ones.
+
+The proof is about packets that hosts send and lines carry: values that no packet has (a TCP header of two words, ports of ICMP) would
+only be noise. Sources: RFC 791, 8200, 9293, 792, 4443; the combinations of TCP flags are those that neither pf (pf_norm.c
+pf_normalize_tcp) nor Linux (nf_conntrack_proto_tcp.c tcp_valid_flags) refuses.
+"""
+
+
+from pfq.headers import fields as space
+from pfq.headers.algebra import Condition
+from pfq.headers.asking import View
+from pfq.headers.bits import any_of, at_least, between, masked
+from pfq.parity.packet import ACK, FIN, PUSH, RST, SYN, URG, WORDS
+from pfq.plan.classify import ICMP, ICMP6, TCP, UDP
+
+# Without the bits that may be set or not in all of them: PUSH and URG with a plain or a last ACK, ECE and CWR always (RFC 3168).
+_FLAGS = ((SYN, 0), (SYN | ACK, 0), (ACK, PUSH | URG), (FIN | ACK, PUSH | URG), (RST, 0), (RST | ACK, 0))
+_ECN_FLAGS = 0xC0
+# Next-header values that are no protocol of their own in IPv6: extension headers.
+_EXTENSIONS = (0, 43, 44, 51, 60, 135, 139, 140)
+# An IP packet is 65535 bytes long at most; IPv4's options, extension headers and TCP's header take 60 and 60 of them at most.
+_MOST_PAYLOAD = 65_535 - 120
+# ICMP's questions, which begin flows, with the answer to each.
+QUESTIONS = {8: 0, 13: 14, 15: 16, 17: 18}
+QUESTIONS6 = {128: 129}
+
+
+def well_formed_flow(view: View) -> Condition:
+    """Where family, protocol, addresses and ports belong to a packet, and what means nothing is 0."""
+    algebra, bits = view.algebra, view.bits
+    (six,) = bits[space.FAMILY]
+    short = masked(algebra, bits[space.SOURCE][:96], 0) & masked(algebra, bits[space.DESTINATION][:96], 0)
+    no_ports = masked(algebra, bits[space.SOURCE_PORT], 0) & masked(algebra, bits[space.DESTINATION_PORT], 0)
+    ports = any_of(algebra, [masked(algebra, bits[space.PROTOCOL], number) for number in (TCP, UDP)])
+    extension = any_of(algebra, [masked(algebra, bits[space.PROTOCOL], number) for number in _EXTENSIONS])
+    return (six | short) & (ports | no_ports) & ~(six & extension)
+
+
+def well_formed_packet(view: View) -> Condition:
+    """Where the rest of a packet fits its family and protocol, and what means nothing is 0."""
+    algebra, bits = view.algebra, view.bits
+    (six,) = bits[space.FAMILY]
+
+    def zero(*names: str) -> Condition:
+        found = algebra.everything
+        for name in names:
+            found = masked(algebra, bits[name], 0) & found
+        return found
+
+    four = zero(space.EXTENSION_WORDS) & at_least(algebra, bits[space.HEADER_WORDS], WORDS) & ~masked(algebra, bits[space.FRAGMENT], 3)
+    later = masked(algebra, bits[space.FRAGMENT], 2)
+    tcp = masked(algebra, bits[space.PROTOCOL], TCP)
+    icmp = six.ite(masked(algebra, bits[space.PROTOCOL], ICMP6), masked(algebra, bits[space.PROTOCOL], ICMP))
+    flags = any_of(algebra, [masked(algebra, bits[space.FLAGS], value, 0xFF & ~(_ECN_FLAGS | free)) for value, free in _FLAGS])
+    of_tcp = (tcp & ~later).ite(flags & at_least(algebra, bits[space.OFFSET_WORDS], WORDS), zero(space.FLAGS, space.OFFSET_WORDS))
+    of_icmp = (icmp & ~later) | zero(space.ICMP_TYPE, space.ICMP_CODE)
+    payload = between(algebra, bits[space.PAYLOAD], 0, _MOST_PAYLOAD)
+    # A fragment carries something; of a first one, at least what lies behind a transport header.
+    parts = (later | masked(algebra, bits[space.FRAGMENT], 1)) & zero(space.PAYLOAD)
+    return six.ite(zero(space.HEADER_WORDS), four) & of_tcp & of_icmp & payload & ~parts
