@@ -93,7 +93,8 @@ interface eth0 world bidirectional {layer} input rate {down}kbit output rate {up
 def _fireqos(profile: Profile) -> str:
     up, down = (rate // 1000 for rate in _rates(profile))
     layer = "adsl remote pppoe-llc" if profile.wrapping.cells == "atm" else "ethernet"
-    return f"mkdir -p /etc/firehol /run\ncat > /tmp/fireqos.conf <<'FIREQOS'{_FIREQOS.format(layer=layer, up=up, down=down)}FIREQOS\nfireqos start /tmp/fireqos.conf < /dev/null\n"
+    text = _FIREQOS.format(layer=layer, up=up, down=down)
+    return f"cat > /tmp/fireqos.conf <<'FIREQOS'{text}FIREQOS\nfireqos start /tmp/fireqos.conf < /dev/null\n"
 
 
 def _wondershaper(profile: Profile) -> str:

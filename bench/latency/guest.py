@@ -23,7 +23,7 @@ def measure(task: dict[str, Any]) -> list[dict[str, Any]]:
     for configuration in task["configurations"]:
         with line(task["up"], task["down"], task["delay"], task["mtu"], task["offloads"]):
             remark = _configure(configuration)
-            for name in task["scenarios"]:
+            for name in ["idle", *task["scenarios"]] if not rows else task["scenarios"]:
                 began = time.monotonic()
                 counts = Traffic(SCENARIOS[name], task["interval"]).run(task["settle"] if name != "idle" else 1, task["seconds"])
                 lost = {tos: counts.sent[tos] - len(counts.pings[tos]) for tos in (0, LOW_DELAY)}
@@ -35,10 +35,10 @@ def measure(task: dict[str, Any]) -> list[dict[str, Any]]:
                     }
                 )
                 mean = sum(counts.pings[0]) / max(len(counts.pings[0]), 1)
-                _say(
-                    f"{task['profile']} {configuration['name']} {name}: ping {mean:.1f} ms of {len(counts.pings[0])} (lost {lost[0]}), down {counts.down / 1000:.0f},"
-                    f" up {counts.up / 1000:.0f} kbit/s; {time.monotonic() - began:.0f} s there"
-                )
+                where = f"{task['profile']} {configuration['name']} {name}"
+                pings = f"ping {mean:.1f} ms of {len(counts.pings[0])} (lost {lost[0]})"
+                goodput = f"down {counts.down / 1000:.0f}, up {counts.up / 1000:.0f} kbit/s"
+                _say(f"{where}: {pings}, {goodput}; {time.monotonic() - began:.0f} s there")
                 time.sleep(_REST_SECONDS)
             if task["show"]:
                 for device in ("eth0", "ifb-line"):

@@ -78,8 +78,8 @@ def table(records: list[dict[str, Any]]) -> str:
         for record in group:
             for key, what in (("keys", "typed characters come back after"), ("pages", "pages take")):
                 if key in record:
-                    each = record[key]
-                    lines += ["", f"{record['configuration']}: {what} {_number(each['mean'], 0)} ms (p99 {_number(each['p99'], 0)}, max {_number(each['max'], 0)})"]
+                    mean, p99, most = (_number(record[key][part], 0) for part in ("mean", "p99", "max"))
+                    lines += ["", f"{record['configuration']}: {what} {mean} ms (p99 {p99}, max {most})"]
             if record["remark"]:
                 lines += ["", f"{record['configuration']}: {record['remark']}"]
         lines.append("")

@@ -14,12 +14,13 @@ def _article(folder: Path, mark: str) -> str:
     for path in sorted(folder.glob("*.txt")):
         text = path.read_text(errors="replace")
         if mark in text:
-            return text
+            # A web page's blanks do not all part a shell's words.
+            return text.replace("\N{NO-BREAK SPACE}", " ")
     raise NoScript(f"{folder}: no article contains {mark!r}")
 
 
 def _script(text: str, mark: str) -> str:
-    """The script around `mark`: from the last `#!` line before it to the paragraph that is no longer the script's."""
+    """The article from the beginning of the script with `mark` in it."""
     at = text.index(mark)
     start = text.rindex("#!/bin/bash", 0, at)
     return text[start:]
@@ -37,10 +38,10 @@ def conditioner(folder: Path, up: int, down: int) -> str:
     """The cookbook's HTB conditioner for eth0, rates in kbit/s."""
     mark = "htb default 20"
     script = _script(_article(folder, mark), mark)
-    end = re.search(r"police rate .*\n.*flowid :1\n", script)
+    end = re.search(r"police rate .*flowid :1$", script, re.MULTILINE)
     if not end:
         raise NoScript(f"{folder}: the conditioner has no end")
-    return _assign(script[: end.end()], {"DOWNLINK": str(down), "UPLINK": str(up), "DEV": "eth0"})
+    return _assign(script[: end.end()] + "\n", {"DOWNLINK": str(down), "UPLINK": str(up), "DEV": "eth0"})
 
 
 def french(folder: Path, up: int, mtu: int) -> str:

@@ -15,10 +15,10 @@ from tests.e2e.namespaces import within
 LOW_DELAY = 0x10
 _PORT, _PAGE_PORT = 5001, 80
 _CHUNK = bytes(1 << 16)
-# A receiver is woken for so many bytes; what it has received is read from the kernel, to the byte.
+# A receiver is woken for so many bytes.
 _WAKE = 1 << 14
-# linux/tcp.h, struct tcp_info: tcpi_bytes_received.
-_TCP_INFO, _RECEIVED_AT = 136, 128
+# linux/tcp.h, struct tcp_info: tcpi_snd_mss and tcpi_delivered, segments that the other side has, in order or not.
+_TCP_INFO, _SEGMENT_AT, _DELIVERED_AT = 200, 16, 192
 _TIMESTAMP = 35  # SO_TIMESTAMPNS
 _ECHO = {4: (8, 0), 6: (128, 129)}
 _PAGE_OBJECTS, _OBJECT, _REQUEST = 8, 20_000, 300
@@ -60,8 +60,10 @@ def _pair(listener: socket.socket, family: int, host: int) -> tuple[socket.socke
     return near, far
 
 
-def _received(end: socket.socket) -> int:
-    return int(struct.unpack_from("=Q", end.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _TCP_INFO), _RECEIVED_AT)[0])
+def _delivered(source: socket.socket) -> int:
+    """Bytes that have arrived."""
+    known = source.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _TCP_INFO)
+    return int(struct.unpack_from("=I", known, _SEGMENT_AT)[0] * struct.unpack_from("=I", known, _DELIVERED_AT)[0])
 
 
 class Traffic:
@@ -110,9 +112,9 @@ class Traffic:
             start = time.monotonic()
         self._turn(time.monotonic() + settle)
         self.counting = True
-        began, before = time.monotonic(), [[_received(sink) for _, sink in way] for way in (up, down)]
+        began, before = time.monotonic(), [[_delivered(source) for source, _ in way] for way in (up, down)]
         self._turn(began + seconds)
-        after = [[_received(sink) for _, sink in way] for way in (up, down)]
+        after = [[_delivered(source) for source, _ in way] for way in (up, down)]
         took = time.monotonic() - began
         bits = [sum(new - old for new, old in zip(*both, strict=True)) * 8 / took for both in zip(after, before, strict=True)]
         self.counts.up, self.counts.down = bits
