@@ -67,10 +67,12 @@ class Cubic:
                 self.cubic_root = ((self.origin - window) / self.C) ** (1 / 3)
             self.estimate = window
         time = (now - self.begun + sender.smoothed) / SECOND - self.cubic_root
-        target = min(self.origin + self.C * time * time * time, 1.5 * window)
+        target = self.origin + self.C * time * time * time
+        target = target if target < 1.5 * window else 1.5 * window
         # After it has passed the last maximum it is as quick as Reno itself.
         self.estimate += (self.ALPHA if self.estimate < self.origin else 1.0) * acked / window
-        sender.window = max(window + (target - window) * acked / window if target > window else window, self.estimate)
+        grown = window + (target - window) * acked / window if target > window else window
+        sender.window = grown if grown > self.estimate else self.estimate
 
     def lost(self, now: int, sender: Window, flight: int) -> float:
         window = sender.window

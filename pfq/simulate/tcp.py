@@ -54,14 +54,15 @@ class Sender:
     """Sends `total` segments (None: without end) of `payload` bytes. `until`: nothing new is sent from then on (ns)."""
 
     __slots__ = (
-        "board", "control", "duplicates", "events", "finished", "following", "kind", "least_rto", "measured", "measuring", "most", "partial", "payload",
-        "prr_delivered", "prr_flight", "prr_out", "recover", "resent", "rto", "size", "smoothed", "state", "threshold", "timer_at", "timing", "to", "total",
-        "una", "until", "variation", "way", "window",
+        "board", "bunch", "control", "duplicates", "events", "finished", "following", "kind", "least_rto", "measured", "measuring", "most", "partial",
+        "payload", "prr_delivered", "prr_flight", "prr_out", "recover", "resent", "rto", "size", "smoothed", "state", "threshold", "timer_at",
+        "timestamps", "timing", "to", "total", "una", "until", "variation", "way", "window",
     )
 
     def __init__(self, events: Events, kind: TcpKind, way: Way, payload: int, to: Deliver, total: int | None, until: int) -> None:
         self.events = events
         self.kind = kind
+        self.timestamps, self.bunch = kind.timestamps, kind.bunch
         self.way = way
         self.payload = payload
         self.size = payload + kind.header
@@ -114,24 +115,29 @@ class Sender:
 
     def _measure(self, round_trip: int) -> None:
         """RFC 6298."""
-        if not self.smoothed:
-            self.smoothed = round_trip
-            self.variation = round_trip >> 1
+        smoothed, variation = self.smoothed, self.variation
+        if not smoothed:
+            smoothed = round_trip
+            variation = round_trip >> 1
         else:
-            error = round_trip - self.smoothed
-            self.smoothed += error >> 3
-            self.variation += (abs(error) - self.variation) >> 2
-        self.rto = min(max(self.smoothed + max(4 * self.variation, 1_000_000), self.least_rto), MOST_RTO)
+            # Conditions and not abs(), min() and max(): this is done for every ACK.
+            error = round_trip - smoothed
+            smoothed += error >> 3
+            variation += ((error if error >= 0 else -error) - variation) >> 2
+        self.smoothed, self.variation = smoothed, variation
+        rto = smoothed + (4 * variation if variation > 250_000 else 1_000_000)
+        rto = rto if rto > self.least_rto else self.least_rto
+        self.rto = rto if rto < MOST_RTO else MOST_RTO
 
     def _send_new(self, now: int) -> None:
         """Sends new segments as far as the window and the receiver allow."""
         following, una = self.following, self.una
         window = self.window
         limit = una + (int(window) if window < self.most else self.most)
-        limit = min(limit, self.total)
+        limit = limit if limit < self.total else self.total
         if following >= limit or now >= self.until:
             return
-        bunch = self.kind.bunch
+        bunch = self.bunch
         if bunch > 1 and following > una and limit - following < min(bunch, window // 3) and limit < self.total:
             return
         way = self.way
@@ -158,7 +164,7 @@ class Sender:
         if acked < 0 or self.finished:
             return
         if acked:
-            if self.kind.timestamps:
+            if self.timestamps:
                 if packet[5]:
                     self._measure(now - packet[5])
             elif 0 <= self.measuring < ack:

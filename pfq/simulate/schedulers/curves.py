@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from pfq.simulate.packet import NEVER
 
-_SCALE = 8_000_000_000
+# Bytes at one bit/s take so many ns each.
+BYTES = 8_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +20,7 @@ class ServiceLine:
     @property
     def dy(self) -> int:
         """Bytes of the first piece."""
-        return self.d * self.m1 // _SCALE
+        return self.d * self.m1 // BYTES
 
 
 def straight(rate: int) -> ServiceLine:
@@ -29,7 +30,7 @@ def straight(rate: int) -> ServiceLine:
 def _time(length: int, rate: int) -> int:
     if not length:
         return 0
-    return length * _SCALE // rate if rate else NEVER
+    return length * BYTES // rate if rate else NEVER
 
 
 class RunningCurve:
@@ -49,7 +50,7 @@ class RunningCurve:
             return self.x
         above = y - self.y
         if self.straight:
-            return self.x + above * _SCALE // self.m2
+            return self.x + above * BYTES // self.m2
         if above <= self.dy:
             return self.x + (_time(above, self.m1) if self.dy else self.dx)
         return self.x + self.dx + _time(above - self.dy, self.m2)
@@ -59,8 +60,8 @@ class RunningCurve:
             return self.y
         after = x - self.x
         if after <= self.dx:
-            return self.y + after * self.m1 // _SCALE
-        return self.y + self.dy + (after - self.dx) * self.m2 // _SCALE
+            return self.y + after * self.m1 // BYTES
+        return self.y + self.dy + (after - self.dx) * self.m2 // BYTES
 
     def lower_to(self, line: ServiceLine, x: int, y: int) -> None:
         """The minimum of this curve and of `line` begun at (x, y)."""
@@ -75,7 +76,7 @@ class RunningCurve:
             self.x, self.y, self.dx, self.dy = x, y, line.d, line.dy
             return
         # The two cross: the first piece of the new one lasts until it meets the old one's second piece.
-        dx = (here - y) * _SCALE // (line.m1 - line.m2)
+        dx = (here - y) * BYTES // (line.m1 - line.m2)
         if self.x + self.dx > x:
             dx += self.x + self.dx - x
-        self.x, self.y, self.dx, self.dy = x, y, dx, dx * line.m1 // _SCALE
+        self.x, self.y, self.dx, self.dy = x, y, dx, dx * line.m1 // BYTES

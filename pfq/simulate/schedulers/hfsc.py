@@ -10,7 +10,7 @@ more than a tick, forget the lag (`tick`); Linux sets a timer for the very time 
 from pfq.simulate.gate import Discipline
 from pfq.simulate.packet import NEVER, Deliver, Packet
 from pfq.simulate.queues import Queue
-from pfq.simulate.schedulers.curves import RunningCurve, ServiceLine
+from pfq.simulate.schedulers.curves import BYTES, RunningCurve, ServiceLine
 
 
 class HfscClass:
@@ -150,7 +150,7 @@ class Hfsc(Discipline):
                     break
             if found is None:
                 return None, False
-            item.least_virtual = max(item.least_virtual, found.virtual)
+            item.least_virtual = found.virtual if found.virtual > item.least_virtual else item.least_virtual
             item = found
         return item, False
 
@@ -213,22 +213,40 @@ class Hfsc(Discipline):
     def _served(self, leaf: HfscClass, length: int, now: int) -> None:
         """Charges `length` bytes to the leaf and those above it; who has nothing more to send leaves (update_vf)."""
         passive = leaf.queue.count == 0  # type: ignore[union-attr]
-        item = leaf
-        while (parent := item.parent) is not None:
+        item, parent = leaf, leaf.parent
+        while parent is not None:
             item.total += length
-            if item.share is not None and item.number_active:
+            if item.number_active and item.share is not None:
                 if passive:
                     item.number_active -= 1
                     passive = item.number_active == 0
+                active = parent.active_children
                 if passive:
                     parent.largest_passive = max(parent.largest_passive, item.virtual)
-                    parent.active_children.remove(item)
+                    active.remove(item)
                     self._children_fit(parent)
                 else:
-                    self._advance(item, parent, now)
-            item = parent
+                    if len(parent.children) > 1:
+                        self._advance(item, parent)
+                    fit, upper = item.children_fit, item.upper_curve
+                    if upper is not None:
+                        total = item.total
+                        own = item.own_fit_shift + (upper.x + (total - upper.y) * BYTES // upper.m2 if upper.straight else upper.when(total))
+                        if self.tick is not None and own < now - self.tick:
+                            item.own_fit_shift += now - own
+                            own = now
+                        item.own_fit = own
+                        fit = own if own > fit else fit
+                    if fit != item.fit:
+                        item.fit = fit
+                        if len(active) > 1:
+                            self._children_fit(parent)
+                        else:
+                            parent.children_fit = fit
+            item, parent = parent, parent.parent
 
-    def _advance(self, item: HfscClass, parent: HfscClass, now: int) -> None:
+    def _advance(self, item: HfscClass, parent: HfscClass) -> None:
+        """The virtual time of a class that has siblings."""
         virtual = item.virtual_curve.when(item.total) - item.virtual_offset + item.virtual_shift  # type: ignore[union-attr]
         if virtual < parent.least_virtual:
             # It was passed over because it did not fit: it must not catch up.
@@ -239,20 +257,6 @@ class Hfsc(Discipline):
         if len(active) > 1:
             active.remove(item)
             self._place(item, parent)
-        fit = item.children_fit
-        if item.upper_curve is not None:
-            own = item.own_fit_shift + item.upper_curve.when(item.total)
-            if self.tick is not None and own < now - self.tick:
-                item.own_fit_shift += now - own
-                own = now
-            item.own_fit = own
-            fit = own if own > fit else fit
-        if fit != item.fit:
-            item.fit = fit
-            if len(active) > 1:
-                self._children_fit(parent)
-            else:
-                parent.children_fit = fit
 
     def _place(self, item: HfscClass, parent: HfscClass) -> None:
         """Among the active children, in the order of virtual time; behind those of the same."""

@@ -140,18 +140,17 @@ class Htb(Discipline):
         if now < self.ready:
             return None
         while True:
-            found, least = None, LEVELS
+            # One of them may send, since the time is there: of those at the lowest level the first one.
+            least = LEVELS
             for leaf in self.busy:
-                if leaf.ceil_at <= now:
-                    if leaf.rate_at <= now:
+                if leaf.rate_at <= now:
+                    if leaf.ceil_at <= now:
                         found, least = leaf, 0
                         break
+                elif leaf.ceil_at <= now:
                     level = self._lender(leaf, now)
                     if level < least:
                         found, least = leaf, level
-            if found is None:
-                self.ready = self._first(self.busy)
-                return None
             if not found.alone:
                 found = self._turn(now, least, found.priority)
             packet = found.queue.dequeue(now)  # type: ignore[union-attr]
@@ -159,6 +158,9 @@ class Htb(Discipline):
                 break
             # The queue has dropped what it had.
             self._idle(found)
+            self.ready = self._first(self.busy)
+            if now < self.ready:
+                return None
         length = packet[7]
         if not found.alone:
             found.deficit[least] -= length
