@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pfq.headers import fields as space
 from pfq.headers.algebra import Condition
 from pfq.headers.asking import View, Way
-from pfq.headers.bits import any_of, masked
 from pfq.parity.ordinary import well_formed_flow
-from pfq.parity.reference import INSIDE, LINK, in_networks
+from pfq.parity.places import in_networks, is_address
+from pfq.parity.reference import INSIDE, LINK
 from pfq.plan.model import Gateway, Uplink
 from pfq.site.model import Address, Network
 
@@ -57,25 +57,16 @@ def cases(gateway: Gateway, uplink: Uplink) -> Iterator[Case]:
     yield Case(gateway, uplink, Way(link, None), Way(LINK, None))
 
 
-def _is_one_of(view: View, field: str, addresses: list[Address]) -> Condition:
-    (six,) = view.bits[space.FAMILY]
-    found = []
-    for address in addresses:
-        family = six if address.version == 6 else ~six
-        found.append(family & masked(view.algebra, view.bits[field], int(address), (1 << address.max_prefixlen) - 1))
-    return any_of(view.algebra, found)
-
-
 def flows(case: Case, view: View) -> Condition:
     """Where a flow is one of this case: its addresses lie where its way says, and the link carries its family."""
     uplink = case.uplink
     near, far = (space.SOURCE, space.DESTINATION) if case.opened_inside else (space.DESTINATION, space.SOURCE)
     inside = [network for arm in case.gateway.inside for network in arm.networks]
     public: list[Address] = [pair.outside for pair in uplink.one_to_one]
-    where = well_formed_flow(view) & ~in_networks(view, far, inside) & ~_is_one_of(view, far, public)
+    where = well_formed_flow(view) & ~in_networks(view, far, inside) & ~is_address(view, far, public)
     if None in (case.way.enters, case.way.leaves):
         behind: list[Address] = [pair.inside for pair in uplink.one_to_one]
-        where = where & ~in_networks(view, near, inside) & ~_is_one_of(view, near, [*public, *behind])
+        where = where & ~in_networks(view, near, inside) & ~is_address(view, near, [*public, *behind])
     else:
         where = where & _on_arm(case, view, near, public)
     (six,) = view.bits[space.FAMILY]
@@ -89,14 +80,14 @@ def _on_arm(case: Case, view: View, near: str, public: list[Address]) -> Conditi
     found = in_networks(view, near, case.networks)
     for version, family in ((4, ~six), (6, six)):
         if not any(network.version == version for network in case.networks):
-            found = found | (family & ~_is_one_of(view, near, public))
+            found = found | (family & ~is_address(view, near, public))
     if case.opened_inside:
         return found
     mapped: list[Address] = [
         pair.outside for pair in case.uplink.one_to_one
         if all(n.version != pair.inside.version for n in case.networks) or any(pair.inside in n for n in case.networks if n.version == pair.inside.version)
     ]  # fmt: skip
-    return found | _is_one_of(view, near, mapped)
+    return found | is_address(view, near, mapped)
 
 
 def usual_hosts(case: Case) -> list[int]:

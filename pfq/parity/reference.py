@@ -6,32 +6,23 @@ from typing import Any, Literal
 
 from pfq.headers import fields as space
 from pfq.headers.algebra import Bits, Condition
-from pfq.headers.asking import PASS, Passage, View, Way
-from pfq.headers.bits import any_of, between, choose, constant, masked
+from pfq.headers.asking import BLOCK, PASS, Passage, View, Way
+from pfq.headers.bits import any_of, choose, constant, masked
 from pfq.headers.decide import decide
+from pfq.parity.admitted import admitted
 from pfq.parity.packet import ACK, SYN
+from pfq.parity.places import in_networks, in_ranges
 from pfq.plan.classify import EXCLUDED, ICMP, ICMP6, LOW_DELAY, TCP
-from pfq.plan.model import Classifier, Express, Uplink
-from pfq.site.model import Match, Network, OneToOne
+from pfq.plan.model import Classifier, Express, Gateway, Plan, Uplink
+from pfq.site.model import Match, OneToOne
+from pfq.site.positions import Path
 
 Side = Literal["inside", "outside"]
 UP, DOWN = "up", "down"
 
-
-def in_networks(view: View, field: str, networks: Sequence[Network]) -> Condition:
-    """Where an address is in one of the networks."""
-    algebra, bits = view.algebra, view.bits[field]
-    (six,) = view.bits[space.FAMILY]
-    found = []
-    for version, family in ((4, ~six), (6, six)):
-        own = [n for n in networks if n.version == version]
-        if own:
-            found.append(family & any_of(algebra, [masked(algebra, bits, int(n.network_address), int(n.netmask)) for n in own]))
-    return any_of(algebra, found)
-
-
-def _in_ranges(view: View, field: str, ranges: Sequence[tuple[int, int]]) -> Condition:
-    return any_of(view.algebra, [between(view.algebra, view.bits[field], low, high) for low, high in ranges])
+# What a system may be unable to do: names of `pfq.site.differences`, and one that is a part of the first.
+EXPRESS_6, DSCP_6, EXACT, EXTENSIONS = "ipv6-express", "ipv6-dscp", "exact-low-delay", "ipv6-extension-express"
+ACKS_6 = "ipv6-express: empty ACKs"
 
 
 def is_protocol(view: View, protocol: int | Literal["icmp"]) -> Condition:
@@ -63,7 +54,7 @@ def holds(match: Match, view: View, opened: Side, six_dscp: bool = True) -> Cond
     found = algebra.everything
     for field, ranges in ((space.SOURCE_PORT, match.source_ports), (space.DESTINATION_PORT, match.ports)):
         if ranges:
-            found = found & _in_ranges(view, field, ranges) & ~is_later_fragment(view)
+            found = found & in_ranges(view, field, ranges) & ~is_later_fragment(view)
     for field, networks in ((space.SOURCE, match.sources), (space.DESTINATION, match.destinations)):
         if networks:
             found = found & in_networks(view, field, networks)
@@ -77,32 +68,48 @@ def holds(match: Match, view: View, opened: Side, six_dscp: bool = True) -> Cond
     return found
 
 
-def flow_classes(classifier: Classifier, view: View, opened: Side, six_dscp: bool = True) -> dict[str | None, Condition]:
-    """The class of the flows that begin with each packet, as `pfq.plan.classify.flow_class`."""
-    algebra = view.algebra
+# What decided, where it is no rule.
+_EXCLUDED, _DEFAULT = -1, -2
+
+
+def flow_rules(classifier: Classifier, view: View, opened: Side, six_dscp: bool = True) -> dict[int, Condition]:
+    """The flows that each rule decides about, by its number; those to or from excluded networks, and those that no rule names."""
     far = in_networks(view, space.DESTINATION if opened == "inside" else space.SOURCE, classifier.exclude)
-    steps: list[tuple[Condition, str | None, bool]] = [(far, EXCLUDED, True)]
     begun = is_begun(view)
-    steps += [(begun & holds(rule.match, view, opened, six_dscp), rule.queue, True) for rule in classifier.rules]
-    return decide(algebra, steps, classifier.default)
+    steps = [(begun & holds(rule.match, view, opened, six_dscp), number, True) for number, rule in enumerate(classifier.rules)]
+    return decide(view.algebra, [(far, _EXCLUDED, True), *steps], _DEFAULT)
 
 
-def is_express(express: Express, view: View, lost: frozenset[str] = frozenset()) -> Condition:
-    """Where a packet is upgraded, as `pfq.plan.classify.is_express`. lost: names of differences that take a part of it away."""
+def flow_classes(classifier: Classifier, rules: Mapping[int, Condition]) -> dict[str | None, Condition]:
+    """The class of the flows that begin with each packet, as `pfq.plan.classify.flow_class`."""
+    found: dict[str | None, Condition] = {}
+    for number, where in rules.items():
+        name = EXCLUDED if number == _EXCLUDED else classifier.default if number == _DEFAULT else classifier.rules[number].queue
+        found[name] = found[name] | where if name in found else where
+    return found
+
+
+def express_reasons(express: Express, view: View, lost: frozenset[str] = frozenset()) -> list[tuple[str, Condition]]:
+    """Why packets are upgraded, as `pfq.plan.classify.is_express`, and which. lost: names of differences that take a part of it away."""
     algebra, bits = view.algebra, view.bits
     (six,) = bits[space.FAMILY]
     empty = (
         masked(algebra, bits[space.PROTOCOL], TCP) & ~is_later_fragment(view)
         & masked(algebra, bits[space.FLAGS], ACK, ACK) & masked(algebra, bits[space.PAYLOAD], 0)
     )  # fmt: skip
-    low_delay = masked(algebra, bits[space.TOS], LOW_DELAY, 0xFF if "exact-low-delay" in lost else LOW_DELAY)
-    if "ipv6-extension-express" in lost:
+    low_delay = masked(algebra, bits[space.TOS], LOW_DELAY, 0xFF if EXACT in lost else LOW_DELAY)
+    if EXTENSIONS in lost:
         empty = empty & masked(algebra, bits[space.EXTENSION_WORDS], 0) & masked(algebra, bits[space.FRAGMENT], 0)
-    if "ipv6-empty-ack" in lost:
+    if ACKS_6 in lost:
         empty = empty & ~six
-    families = [version for version in express.families if version == 4 or "ipv6-express" not in lost]
+    families = [version for version in express.families if version == 4 or EXPRESS_6 not in lost]
     family = any_of(algebra, [six if version == 6 else ~six for version in families])
-    return family & (empty | low_delay)
+    return [("an empty ACK", empty & family), ("ToS bit 0x10", low_delay & family)]
+
+
+def is_express(express: Express, view: View, lost: frozenset[str] = frozenset()) -> Condition:
+    """Where a packet is upgraded, as `pfq.plan.classify.is_express`."""
+    return any_of(view.algebra, [where for _, where in express_reasons(express, view, lost)])
 
 
 def classes(classifier: Classifier, view: View, flows: Mapping[str | None, Condition], lost: frozenset[str] = frozenset()) -> dict[str | None, Condition]:
@@ -144,21 +151,60 @@ class Reference:
     lost: names of differences that this gateway's system cannot avoid, taken from the plan.
     """
 
+    plan: Plan
+    gateway: Gateway
     uplink: Uplink
     lost: frozenset[str] = frozenset()
 
     def opening(self, way: Way, view: View) -> tuple[Mapping[Passage, Condition], Any]:
-        """The class of each first packet."""
-        classifier = self.uplink.classifier
+        """The class of each first packet; BLOCK for what the inbound policy does not let in."""
+        uplink = self.uplink
         opened: Side = "inside" if way.leaves == LINK else "outside"
+        refused = view.algebra.nothing
         if opened == "outside":
-            view = as_inside_sees_it(view, self.uplink.one_to_one)
-        flows = flow_classes(classifier, view, opened, "ipv6-dscp" not in self.lost)
-        return _passages(way, classes(classifier, view, flows, self.lost)), flows
+            if uplink.inbound is not None:
+                refused = ~admitted(self.gateway, uplink, uplink.inbound, view)
+                self._note(view, refused, uplink.inbound.path, "inbound", "not among the services that may come in")
+            view = as_inside_sees_it(view, uplink.one_to_one)
+        rules = flow_rules(uplink.classifier, view, opened, DSCP_6 not in self.lost)
+        found = _passages(way, self._classes(view, rules, refused))
+        if refused.satisfiable():
+            found[Passage(BLOCK)] = refused
+        return found, (rules, refused)
 
     def following(self, memory: Any, way: Way, view: View) -> Mapping[Passage, Condition]:
         """The class of each later packet."""
-        return _passages(way, classes(self.uplink.classifier, view, memory, self.lost))
+        rules, refused = memory
+        return _passages(way, self._classes(view, rules, refused))
+
+    def _classes(self, view: View, rules: Mapping[int, Condition], refused: Condition) -> dict[str | None, Condition]:
+        classifier = self.uplink.classifier
+        flows = {name: part for name, where in flow_classes(classifier, rules).items() if (part := where & ~refused).satisfiable()}
+        found = classes(classifier, view, flows, self.lost)
+        if view.wants_notes:
+            self._explain(view, rules)
+        return found
+
+    def _note(self, view: View, where: Condition, path: Path, text: str, why: str) -> None:
+        view.note(where, self.plan.source.place(path), text, why)
+
+    def _explain(self, view: View, rules: Mapping[int, Condition]) -> None:
+        classifier, own = self.uplink.classifier, self.uplink.path
+        paths = {leaf.name: leaf.path for leaf in self.uplink.up.leaves()}
+        for number, where in rules.items():
+            if number == _EXCLUDED:
+                self._note(view, where, own, "exclude", "the far end is not behind the link")
+            elif number == _DEFAULT:
+                self._note(view, where, paths[classifier.default], f"class {classifier.default}", "what no class names")
+            else:
+                rule = classifier.rules[number]
+                self._note(view, where, rule.match.path, f"class {rule.queue}", "the first match of the flow's first packet")
+        express = classifier.express
+        if express:
+            flows = flow_classes(classifier, rules)
+            upgraded = any_of(view.algebra, [where for name, where in flows.items() if name in express.upgraded])
+            for why, where in express_reasons(express, view, self.lost):
+                self._note(view, where & upgraded, paths[express.queue], f"class {express.queue}", why)
 
 
 def _passages(way: Way, found: Mapping[str | None, Condition]) -> dict[Passage, Condition]:

@@ -1,0 +1,153 @@
+"""A gateway's ruleset against the plan: every packet of every link, at every moment of its flow."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from pfq.headers import fields as space
+from pfq.headers.algebra import Condition
+from pfq.headers.asking import BLOCK, Passage, Ruleset, View, later_view, opening_view
+from pfq.headers.bits import any_of, masked, same
+from pfq.headers.diagrams import Diagrams
+from pfq.parity.cases import Case, cases, flows, usual_hosts
+from pfq.parity.ordinary import QUESTIONS, QUESTIONS6, well_formed_packet
+from pfq.parity.outcomes import Outcome, Trees, trees_of
+from pfq.parity.proof import MOMENTS, Answers, Difference, Moment, Pair, Party, Witness, answers, differences
+from pfq.parity.reference import DOWN, UP, Reference, is_begun
+from pfq.parity.unavoidable import together, unavoidable
+from pfq.parity.witness import FAR, Usual, usual
+from pfq.plan.classify import ICMP, ICMP6
+from pfq.plan.model import Gateway, Plan, Uplink
+
+
+@dataclass
+class Finding:
+    """A cause for which a gateway does not do what the plan says, with one packet. names: the differences that explain it, () if none do.
+
+    also: the other flows and moments where it shows.
+    """
+
+    case: Case
+    witness: Witness
+    names: tuple[str, ...] = ()
+    also: list[tuple[Case, Moment]] = field(default_factory=list)
+
+
+@dataclass
+class Verdict:
+    """What was found about a link of a gateway: nothing unaccepted means that all packets have the plan's class."""
+
+    gateway: Gateway
+    uplink: Uplink
+    findings: list[Finding] = field(default_factory=list)
+    accepted: dict[tuple[str, ...], Finding] = field(default_factory=dict)
+
+
+def judge(plan: Plan, gateway: Gateway, uplink: Uplink, ruleset: Ruleset, diagrams: Diagrams) -> Verdict:
+    """Proves that the ruleset does with the link's packets what the plan says, or finds a packet for every cause why it does not."""
+    verdict = Verdict(gateway, uplink)
+    trees = trees_of(gateway, uplink, plan.source)
+    causes: dict[tuple[object, ...], Finding] = {}
+    for case in cases(gateway, uplink):
+        for finding in _case(plan, case, trees, ruleset, diagrams):
+            if finding.names and set(finding.names) <= set(plan.accept):
+                verdict.accepted.setdefault(finding.names, finding)
+                continue
+            known = causes.setdefault((finding.names, finding.witness.cause), finding)
+            if known is finding:
+                verdict.findings.append(finding)
+            else:
+                known.also.append((finding.case, finding.witness.moment))
+    return verdict
+
+
+def plan_party(plan: Plan, case: Case, trees: Trees, lost: frozenset[str] = frozenset()) -> Party:
+    """The plan as one of the two who are asked."""
+    return Party(Reference(plan, case.gateway, case.uplink, lost), case.plan_way, _as_seen(case, trees))
+
+
+def gateway_party(case: Case, trees: Trees, ruleset: Ruleset) -> Party:
+    """The ruleset as one of the two who are asked."""
+    return Party(ruleset, case.way, trees.read)
+
+
+def _as_seen(case: Case, trees: Trees) -> Callable[[Passage], Outcome]:
+    """Reads the plan's passages, as far as the gateway has queues that show them."""
+    tree = case.uplink.down
+    # Queues on the inside see what leaves there; what the gateway keeps for itself they do not.
+    away = case.way.enters if case.opened_inside else case.way.leaves
+    shown = trees.down is not None and tree is not None and (tree.where == "ingress" or tree.interface == away)
+
+    def read(passage: Passage) -> Outcome:
+        queues = dict(passage.queues)
+        return Outcome(passage.action == BLOCK, queues.get(UP), queues.get(DOWN) if shown else None)
+
+    return read
+
+
+def _universe(case: Case, diagrams: Diagrams, plan: Answers, gateway: Answers) -> dict[Moment, Condition]:
+    """The packets of each moment that the proof is about. The later packets are those of flows whose first packet both let through."""
+    first = opening_view(diagrams)
+    begun = is_begun(first)
+    possible = flows(case, first) & well_formed_packet(first)
+    if case.uplink.inbound is not None and not case.opened_inside:
+        # Whether a connection from before may go on is the inbound policy's business, in which systems differ.
+        possible = possible & begun
+    flow = possible & begun & plan.passed(diagrams) & gateway.passed(diagrams)
+    found: dict[Moment, Condition] = {"first": possible}
+    for moment in MOMENTS[1:]:
+        view = later_view(diagrams, moment == "reply")
+        found[moment] = flow & well_formed_packet(view) & _belongs(first, view, moment == "reply")
+    return found
+
+
+def _belongs(first: View, later: View, reply: bool) -> Condition:
+    """Where a later packet can belong to the flow of the first: of ICMP's, questions and their answers."""
+    algebra, protocol = first.algebra, first.bits[space.PROTOCOL]
+    (six,) = first.bits[space.FAMILY]
+
+    def asked(questions: Mapping[int, int]) -> Condition:
+        return any_of(algebra, [
+            masked(algebra, first.bits[space.ICMP_TYPE], question) & masked(algebra, later.bits[space.ICMP_TYPE], answer if reply else question)
+            for question, answer in questions.items()
+        ])  # fmt: skip
+
+    icmp = six.ite(masked(algebra, protocol, ICMP6), masked(algebra, protocol, ICMP))
+    code = same(algebra, first.bits[space.ICMP_CODE], later.bits[space.ICMP_CODE])
+    return ~icmp | (six.ite(asked(QUESTIONS6), asked(QUESTIONS)) & code)
+
+
+def _usual(case: Case) -> list[Usual]:
+    near, far = usual_hosts(case), [int(address) for address in FAR]
+    return usual(near, far) if case.opened_inside else usual(far, near)
+
+
+def _case(plan: Plan, case: Case, trees: Trees, ruleset: Ruleset, diagrams: Diagrams) -> Iterator[Finding]:
+    pair = Pair(diagrams, plan_party(plan, case, trees), gateway_party(case, trees, ruleset))
+    wanted, seen = (answers(party, diagrams) for party in (pair.one, pair.other))
+    left = differences(wanted, seen, _universe(case, diagrams, wanted, seen))
+    order = _usual(case)
+    for lost, names in together(unavoidable(case.gateway.system)):
+        if not left:
+            break
+        weaker = answers(plan_party(plan, case, trees, lost), diagrams)
+        explained, rest = _explained(left, weaker)
+        for difference in explained:
+            yield from (Finding(case, witness, names) for witness in pair.witnesses(difference, order)[:1])
+        left = rest
+    for difference in left:
+        yield from (Finding(case, witness) for witness in pair.witnesses(difference, order))
+
+
+def _explained(found: list[Difference], weaker: Answers) -> tuple[list[Difference], list[Difference]]:
+    """The packets that go where a plan without some abilities has them too, and the others."""
+    explained, rest = [], []
+    for one in found:
+        agreed = weaker.found[one.moment].get(one.other)
+        part = one.where & agreed if agreed is not None else None
+        if part is None or not part.satisfiable():
+            rest.append(one)
+            continue
+        explained.append(Difference(one.moment, one.one, one.other, part))
+        if (one.where & ~part).satisfiable():
+            rest.append(Difference(one.moment, one.one, one.other, one.where & ~part))
+    return explained, rest

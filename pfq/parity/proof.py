@@ -1,0 +1,177 @@
+"""Two rulesets and all packets: where they put a packet differently, and one packet for every cause."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pfq.headers.algebra import Algebra, Condition, Exactly
+from pfq.headers.asking import Decision, Passage, Ruleset, Way, later_view, opening_view
+from pfq.headers.diagrams import Diagrams
+from pfq.parity.outcomes import Outcome, merged
+from pfq.parity.witness import Usual, simplest
+
+Moment = Literal["first", "later", "reply"]
+MOMENTS: tuple[Moment, ...] = ("first", "later", "reply")
+# Causes that are shown of one pair of classes: who has more has enough to begin with.
+MOST_CAUSES = 50
+
+
+class Disagreement(Exception):
+    """The proof and the evaluation of a single packet say different things: a fault of pfq's."""
+
+
+@dataclass(frozen=True)
+class Party:
+    """A ruleset, the way that it sees the flow go, and how its passages are read."""
+
+    ruleset: Ruleset
+    way: Way
+    read: Callable[[Passage], Outcome]
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a party says about one packet: the outcome, its queues, and the lines that decided, those of the flow's first packet apart."""
+
+    outcome: Outcome
+    passage: Passage
+    decisions: tuple[Decision, ...]
+    opened_by: tuple[Decision, ...] = ()
+
+    @property
+    def lines(self) -> tuple[Decision, ...]:
+        """The lines that decided about the packet."""
+        return self.decisions or self.opened_by
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What a party says about all packets: the packets of each outcome, at each moment of a flow. regions: which packets a line decided about."""
+
+    found: Mapping[Moment, Mapping[Outcome, Condition]]
+    regions: Mapping[Moment, Mapping[Decision, Condition]]
+
+    def passed(self, algebra: Algebra) -> Condition:
+        """Where the first packet is not blocked."""
+        where = algebra.everything
+        for outcome, part in self.found["first"].items():
+            if outcome.blocked:
+                where = where & ~part
+        return where
+
+
+def answers(party: Party, algebra: Algebra, wants_regions: bool = False, moments: Sequence[Moment] = MOMENTS) -> Answers:
+    """What a party says about all packets of an algebra."""
+    regions: dict[Moment, dict[Decision, Condition] | None] = {moment: {} if wants_regions else None for moment in MOMENTS}
+    passages, memory = party.ruleset.opening(party.way, opening_view(algebra, regions=regions["first"]))
+    found: dict[Moment, Mapping[Outcome, Condition]] = {"first": _outcomes(party, passages)}
+    for moment in moments:
+        if moment != "first":
+            reply = moment == "reply"
+            view = later_view(algebra, reply, regions=regions[moment])
+            found[moment] = _outcomes(party, party.ruleset.following(memory, party.way.back() if reply else party.way, view))
+    return Answers(found, {moment: kept or {} for moment, kept in regions.items()})
+
+
+def _outcomes(party: Party, passages: Mapping[Passage, Condition]) -> dict[Outcome, Condition]:
+    return merged((party.read(passage), where) for passage, where in passages.items())
+
+
+def tell(party: Party, values: Mapping[str, int], moment: Moment) -> Said:
+    """What a party says about one packet."""
+    algebra = Exactly(values)
+    first: list[Decision] = []
+    passages, memory = party.ruleset.opening(party.way, opening_view(algebra, first))
+    later: list[Decision] = []
+    if moment != "first":
+        reply = moment == "reply"
+        passages = party.ruleset.following(memory, party.way.back() if reply else party.way, later_view(algebra, reply, later))
+    (passage,) = (passage for passage, where in passages.items() if where.satisfiable())
+    once = tuple(dict.fromkeys(first)), tuple(dict.fromkeys(later))
+    return Said(party.read(passage), passage, once[0] if moment == "first" else once[1], () if moment == "first" else once[0])
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Packets of a moment that one party puts where the other does not."""
+
+    moment: Moment
+    one: Outcome
+    other: Outcome
+    where: Condition
+
+
+def differences(one: Answers, other: Answers, among: Mapping[Moment, Condition]) -> list[Difference]:
+    """Every pair of different outcomes that some packet has, of the packets `among`."""
+    found = []
+    for moment, universe in among.items():
+        for mine, where in one.found[moment].items():
+            theirs = other.found[moment].get(mine)
+            rest = where & universe
+            if theirs is not None:
+                rest = rest & ~theirs
+            if not rest.satisfiable():
+                continue
+            for outcome, part in other.found[moment].items():
+                both = rest & part
+                if outcome != mine and both.satisfiable():
+                    found.append(Difference(moment, mine, outcome, both))
+    return found
+
+
+@dataclass(frozen=True)
+class Witness:
+    """One packet that shows a difference, and what both parties say about it."""
+
+    moment: Moment
+    values: Mapping[str, int]
+    one: Said
+    other: Said
+
+    @property
+    def cause(self) -> tuple[object, ...]:
+        """Equal for packets that are different for one reason."""
+        return (self.one.outcome, self.other.outcome, _places(self.one), _places(self.other))
+
+
+def _places(said: Said) -> tuple[object, ...]:
+    return tuple((line.place, line.why) for line in said.lines)
+
+
+class Pair:
+    """Two parties that are asked about the same packets. What lines decide about is worked out once, if it is asked for."""
+
+    def __init__(self, diagrams: Diagrams, one: Party, other: Party) -> None:
+        self.diagrams = diagrams
+        self.one, self.other = one, other
+        self._regions: list[Answers] = []
+
+    def _told(self) -> list[Answers]:
+        if not self._regions:
+            self._regions = [answers(party, self.diagrams, True) for party in (self.one, self.other)]
+        return self._regions
+
+    def witness(self, values: Mapping[str, int], moment: Moment) -> Witness:
+        """What both say about one packet."""
+        return Witness(moment, values, tell(self.one, values, moment), tell(self.other, values, moment))
+
+    def witnesses(self, difference: Difference, order: Sequence[Usual]) -> list[Witness]:
+        """The simplest packet for each cause of a difference, every one confirmed by evaluating it alone. Raises Disagreement."""
+        found: list[Witness] = []
+        rest = difference.where
+        while rest.satisfiable() and len(found) < MOST_CAUSES:
+            values = simplest(self.diagrams, rest, order)
+            witness = self.witness(values, difference.moment)
+            if (witness.one.outcome, witness.other.outcome) != (difference.one, difference.other):
+                raise Disagreement(f"{values}: {witness.one.outcome} and {witness.other.outcome} instead of {difference.one} and {difference.other}")
+            found.append(witness)
+            rest = rest & ~self._same_cause(witness, rest)
+        return found
+
+    def _same_cause(self, witness: Witness, where: Condition) -> Condition:
+        """The packets of which the same lines decided as of the witness."""
+        for said, told in zip((witness.one, witness.other), self._told(), strict=True):
+            lines = set(said.decisions)
+            for line, part in told.regions[witness.moment].items():
+                where = where & part if line in lines else where & ~part
+        return where
