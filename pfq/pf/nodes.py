@@ -264,8 +264,8 @@ class Statement:
     """A statement where it stands: kind, file, first line, and the offsets [start, end) in that file's text.
 
     A statement that was given up at an error has `faulty` set; its clauses are those read until then. `value` is what
-    it came to: rules, a table, a queue, or nothing. `inner` are the statements in an anchor's braces, whose rules are among its `rules`,
-    and name the statement that they stand in.
+    it came to: rules, a table, a queue, the interfaces of `set skip`, the answer of `set reassemble`, or nothing. `inner` are
+    the statements in an anchor's braces, whose rules are among its `rules`, and name the statement that they stand in.
     """
 
     __slots__ = ("clauses", "end", "faulty", "file", "inner", "kind", "line", "rules", "start", "value")

@@ -335,7 +335,7 @@ def _yes_or_no(r: Reading) -> bool:
 
 
 def _set_reassemble(r: Reading) -> None:
-    r.reassemble = _yes_or_no(r)
+    r.result = r.reassemble = _yes_or_no(r)
     no_df = r.take("no-df")
     r.at_end()
     r.show(f"set reassemble {'yes' if r.reassemble else 'no'} {'no-df' if no_df else ''}\n")
@@ -521,6 +521,7 @@ def _set_skip(r: Reading) -> None:
             r.say("skip on rdomain <num> is not supported")
             wrong = True
     r.show("".join(words) + " }\n")
+    r.result = found
     if wrong:
         raise r.fail("error setting skip interface(s)", ahead=True)
 
