@@ -1,0 +1,47 @@
+"""What decides a packet's queue and differs between releases: one row a feature, each with the source of that fact.
+
+A row has the releases of OpenBSD and of FreeBSD that have it, first (inclusive) and last (exclusive, None: still there). What a release's
+grammar says about its kernel (translation statements, match rules, scrub rules) is asked of the dialect itself.
+"""
+
+from pfq.pf.dialects import Dialect, Span
+
+_ALWAYS: Span = ((0, 0), None)
+
+FEATURES: dict[str, tuple[Span, Span, str]] = {
+    "ipv6_like_ipv4": (
+        ((5, 0), None), ((14, 0), None),
+        "pf.c pf_test6 of OpenBSD 4.4 and FreeBSD 12.1: tos is 0 and nothing looks for empty ACKs; pf_test and pf_setup_pdesc of OpenBSD 5.4: one path",
+    ),
+    "ecn_masked": (((4, 9), None), _ALWAYS, "pf.c pf_test: tos is ip_tos & ~IPTOS_ECN_MASK; OpenBSD 4.4 takes the whole byte"),
+    "scrub_reassembles_ipv6": (None, _ALWAYS, "pf_norm.c pf_normalize_ip6: OpenBSD 4.4 looks at fragments and lets them be"),
+    "fragments_lose_queue": (((0, 0), (5, 0)), None, "ip_output.c ip_fragment: fresh headers behind the first; later m_dup_pkthdr"),
+    "tcp_always_checked": (((4, 6), None), None, "pf_norm.c pf_normalize_tcp: of every segment where there are no scrub rules"),
+    "icmp_replies_need_state": (
+        ((4, 7), None), ((15, 0), None), "pf.c pf_test_rule: rules that keep state pass over ICMP replies unless they are sloppy",
+    ),
+    "ipv6_options_dropped": (((5, 3), None), ((15, 0), None), "pf.c pf_walk_header6; pf.conf(5) allow-opts: hop-by-hop and destination options"),
+    "match_needs_state": (((4, 6), None), None, "pf.c pf_test: without a state only the final rule's own queue counts"),
+    "quick_anchor_directly": (((6, 4), None), ((15, 0), None), "pf.c pf_step_into_anchor: stops if the last match stands in this very anchor"),
+    "reassembles_unless_told": (((4, 6), None), None, "pfctl.c pfctl_init_options: reassemble is 1; FreeBSD pf.conf(5): the default is no"),
+}
+
+
+class Features:
+    """The rows that a dialect has."""
+
+    ipv6_like_ipv4: bool
+    ecn_masked: bool
+    scrub_reassembles_ipv6: bool
+    fragments_lose_queue: bool
+    tcp_always_checked: bool
+    icmp_replies_need_state: bool
+    ipv6_options_dropped: bool
+    match_needs_state: bool
+    quick_anchor_directly: bool
+    reassembles_unless_told: bool
+
+    def __init__(self, dialect: Dialect) -> None:
+        for name, (openbsd, freebsd, _) in FEATURES.items():
+            span = openbsd if dialect.family == "openbsd" else freebsd
+            setattr(self, name, span is not None and span[0] <= dialect.release and (span[1] is None or dialect.release < span[1]))

@@ -1,0 +1,200 @@
+"""What the rules do with a packet that has no state: translation statements, filter rules, and the state that comes of them.
+
+Source: pf_test_rule and pf_test of pf.c (OpenBSD 4.4 and 5.4, FreeBSD 12.1); pf_match_rule, pf_rule_to_actions and pf_create_state of OpenBSD 7.6.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from pfq.headers.algebra import Bits, Condition
+from pfq.headers.asking import BLOCK, PASS, View
+from pfq.headers.bits import any_of, choose, constant
+from pfq.headers.fields import DESTINATION, DESTINATION_PORT, SOURCE, SOURCE_PORT, TOS
+from pfq.pf.evaluate.matching import Matcher, Spot, World
+from pfq.pf.evaluate.normalizing import options
+from pfq.pf.evaluate.packet import Packet, empty_ack, icmp_error, low_delay, whole
+from pfq.pf.evaluate.runs import numbered, outcomes
+from pfq.pf.evaluate.statements import statement_translation
+from pfq.pf.evaluate.steps import Step
+from pfq.pf.evaluate.translating import translated
+from pfq.pf.evaluate.walk import Hit, Walk
+from pfq.pf.nodes import Rule
+
+ADDRESSING = (SOURCE, DESTINATION, SOURCE_PORT, DESTINATION_PORT)
+
+
+@dataclass(frozen=True)
+class Marks:
+    """What a rule, or a state, writes on a packet that it lets pass: numbers of queues (0: none), a tag and a ToS byte where there is one."""
+
+    first: Bits
+    second: Bits
+    tagged: Condition
+    tag: Bits
+    with_tos: Condition
+    tos: Bits
+
+
+@dataclass(frozen=True)
+class Judged:
+    """`packet` after the rules; `state`: where they made one, with its `marks`, where it lets IP options pass, and which rule made it."""
+
+    packet: Packet
+    state: Condition
+    marks: Marks
+    allows_options: Condition
+    makers: tuple[tuple[Condition, Step], ...]
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """What the final rule comes to; `step` only where it matters which rule it is. None of it: the implicit default rule."""
+
+    action: str
+    keeps: bool
+    queue: str
+    second: str
+    allows_options: bool
+    set_tos: int
+    step: Step | None
+
+
+_DEFAULT = _Outcome(PASS, False, "", "", False, -1, None)
+
+
+@dataclass(frozen=True)
+class Judging:
+    """The rules of a tree. `queues`: a number from 1 for each queue that a rule names."""
+
+    world: World
+    filters: Sequence[Step]
+    statements: Mapping[str, Sequence[Step]]
+    queues: Mapping[str, int]
+    queue_width: int
+
+    def __call__(self, packet: Packet, spot: Spot, tracked: Condition, among: Condition) -> Judged:
+        """What becomes of a packet; notes only for those of `among`."""
+        algebra = packet.algebra
+        packet, moved, bare = statement_translation(self.world, self.statements, packet, spot, among)
+        walk = Walk(self.world, spot, Matcher(self.world, spot, packet.view), packet.view, packet.tag)
+        walk.through(self.filters, ~bare)
+        outcome = self._final(walk, packet)
+        passed = any_of(algebra, (where for one, where in outcome.items() if one.action == PASS))
+        allows = any_of(algebra, (where for one, where in outcome.items() if one.allows_options))
+        unbroken = whole(packet.view)
+        keeps = any_of(algebra, (where for one, where in outcome.items() if one.keeps and one.action == PASS))
+        # Translation needs a state, and so does `scrub reassemble tcp`.
+        keeps = (keeps | moved & passed | tracked & passed) & unbroken & ~icmp_error(packet.view)
+        passed = passed & (allows | ~options(packet.view, self.world))
+        state = keeps & passed
+        self._explain(packet, walk, outcome, among, bare)
+        marks = self._marks(packet, walk, outcome, state)
+        before = packet.view
+        packet = replace(packet, view=self._translated(before, walk, outcome, state), alive=packet.alive & passed)
+        makers = tuple((where & state, one.step) for one, where in outcome.items() if one.step is not None)
+        return Judged(marked(packet, marks, self.second(before)), state & packet.alive, marks, allows, makers)
+
+    def second(self, view: View) -> Condition:
+        """Where a packet takes the second queue."""
+        return empty_ack(view, self.world.features) | low_delay(view, self.world.features)
+
+    def _final(self, walk: Walk, packet: Packet) -> dict[_Outcome, Condition]:
+        named = packet.view.notes is not None
+        found = outcomes(
+            packet.algebra,
+            [(hit.where, hit.ended, None if hit.step is None or hit.step.rule.action == "match" else _outcome(hit.step, named)) for hit in walk.hits],
+        )
+        return {one or _DEFAULT: where for one, where in found.items()}
+
+    def _marks(self, packet: Packet, walk: Walk, outcome: Mapping[_Outcome, Condition], state: Condition) -> Marks:
+        algebra, width = packet.algebra, self.queue_width
+        first = numbered(algebra, ((where, self.queues.get(one.queue, 0)) for one, where in outcome.items()), width)
+        second = numbered(algebra, ((where, self.queues.get(one.second or one.queue, 0)) for one, where in outcome.items()), width)
+        with_tos = any_of(algebra, (where for one, where in outcome.items() if one.set_tos >= 0))
+        tos = numbered(algebra, ((where, max(one.set_tos, 0)) for one, where in outcome.items()), 8)
+        own = any_of(algebra, (where for one, where in outcome.items() if one.queue))
+        # What match rules wrote counts only where there is a state that keeps it; the final rule's own comes last.
+        counts = state if self.world.features.match_needs_state else algebra.everything
+        matched = {index: hit.step.rule for index, hit in enumerate(walk.hits) if hit.step is not None and hit.step.rule.action == "match"}
+        queued = {index: rule for index, rule in matched.items() if rule.queue}
+        if queued:
+            for_first = walk.run({index: constant(algebra, self.queues[rule.queue], width) for index, rule in queued.items()}, width)
+            for_second = walk.run({index: constant(algebra, self.queues[rule.ack_queue or rule.queue], width) for index, rule in queued.items()}, width)
+            nothing = constant(algebra, 0, width)
+            takes = counts & for_first.where
+            first = choose(own, first, choose(takes, for_first.value, nothing))
+            second = choose(own, second, choose(takes, for_second.value, nothing))
+        toses = {index: constant(algebra, rule.set_tos, 8) for index, rule in matched.items() if rule.set_tos >= 0}
+        if toses:
+            run = walk.run(toses, 8)
+            takes = counts & run.where & ~with_tos
+            tos, with_tos = choose(takes, run.value, tos), with_tos | takes
+        tags = walk.run({index: hit.tag for index, hit in enumerate(walk.hits) if hit.tag is not None}, self.world.tag_width)
+        return Marks(first, second, tags.where, tags.value, with_tos, tos)
+
+    def _translated(self, view: View, walk: Walk, outcome: Mapping[_Outcome, Condition], state: Condition) -> View:
+        """The packet as match rules with nat-to or rdr-to, and the final rule's own, make it: where there is a state."""
+        found: dict[str, Bits] = {name: view.bits[name] for name in ADDRESSING}
+        for name, option in ((SOURCE, "nat"), (DESTINATION, "rdr")):
+            port = SOURCE_PORT if name == SOURCE else DESTINATION_PORT
+            views = {index: hit.view for index, hit in enumerate(walk.hits) if hit.view is not None and getattr(_rule(hit), option) is not None}
+            if views:
+                for field in (name, port):
+                    run = walk.run({index: one.bits[field] for index, one in views.items()}, len(found[field]))
+                    found[field] = choose(run.where & state, run.value, found[field])
+        moved = view.seen(**found)
+        for one, where in outcome.items():
+            if one.step is not None and one.action == PASS and (one.step.rule.nat is not None or one.step.rule.rdr is not None):
+                last = translated(moved, self.world.facts, one.step.rule)
+                for name in ADDRESSING:
+                    found[name] = choose(where & state, last.bits[name], found[name])
+        return view.seen(**found)
+
+    def _explain(self, packet: Packet, walk: Walk, outcome: Mapping[_Outcome, Condition], among: Condition, bare: Condition) -> None:
+        view = packet.view
+        if view.notes is None:
+            return
+        among = among & packet.alive
+        for hit in walk.hits:
+            if hit.step is not None and hit.step.rule.action == "match" and hit.step.rule.queue:
+                why = f"match: queue {_names(hit.step)}"
+                view.note(hit.where & among, hit.step.place, hit.step.text, why)
+        for one, where in outcome.items():
+            if one.step is not None:
+                view.note(where & among & ~bare, one.step.place, one.step.text, _why(one.step))
+
+
+def _why(step: Step) -> str:
+    rule = step.rule
+    words = ["quick" if rule.quick else "last match"]
+    if rule.action == BLOCK:
+        words.append("blocks")
+    elif not rule.state:
+        words.append("keeps no state")
+    if rule.queue:
+        words.append(f"queue {_names(step)}")
+    return ", ".join(words)
+
+
+def _names(step: Step) -> str:
+    rule = step.rule
+    return f"({rule.queue}, {rule.ack_queue})" if rule.ack_queue else rule.queue
+
+
+def _rule(hit: Hit) -> Rule:
+    assert hit.step is not None
+    return hit.step.rule
+
+
+def _outcome(step: Step, named: bool) -> _Outcome:
+    rule = step.rule
+    particular = named or rule.nat is not None or rule.rdr is not None
+    return _Outcome(rule.action, bool(rule.state), rule.queue, rule.ack_queue, rule.allow_opts, rule.set_tos, step if particular else None)
+
+
+def marked(packet: Packet, marks: Marks, second: Condition) -> Packet:
+    """The packet with what a rule or a state writes on it."""
+    number = choose(second, marks.second, marks.first)
+    queued = any_of(packet.algebra, number)
+    view = packet.view.seen(**{TOS: choose(marks.with_tos, marks.tos, packet.view.bits[TOS])})
+    return replace(packet, view=view, queue=choose(queued, number, packet.queue), tag=choose(marks.tagged, marks.tag, packet.tag))

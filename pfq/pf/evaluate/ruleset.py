@@ -1,0 +1,186 @@
+"""A pf.conf as a `pfq.headers.asking.Ruleset`: a packet through pf on the interface it comes in on, and on the one it leaves by."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from pfq.headers.algebra import Bits, Condition
+from pfq.headers.asking import BLOCK, PASS, Passage, View, Way
+from pfq.headers.bits import any_of, choose, constant, masked
+from pfq.headers.fields import DESTINATION, DESTINATION_PORT, SOURCE, SOURCE_PORT
+from pfq.pf.evaluate.devices import Device, Leaf
+from pfq.pf.evaluate.judging import ADDRESSING, Judging, Marks, marked
+from pfq.pf.evaluate.matching import Spot, World
+from pfq.pf.evaluate.normalizing import Normalizing, options
+from pfq.pf.evaluate.packet import IN, OUT, Packet, states_icmp, whole
+from pfq.pf.evaluate.steps import Step
+
+Cases = dict[Passage, Condition]
+
+
+@dataclass(frozen=True)
+class Hop:
+    """What pf remembers of a packet at one spot: where it made a state, what that writes on packets, and the addresses on either side."""
+
+    spot: Spot
+    state: Condition
+    marks: Marks
+    allows_options: Condition
+    makers: tuple[tuple[Condition, Step], ...]
+    before: Mapping[str, Bits]
+    after: Mapping[str, Bits]
+
+
+@dataclass(frozen=True)
+class Memory:
+    """The states that an opening packet left, in the order in which it came to them; `opener` is the packet as its sender made it."""
+
+    way: Way
+    opener: View
+    hops: tuple[Hop, ...]
+
+
+@dataclass(frozen=True)
+class PfRuleset:
+    """The rules of a tree, ready to be asked. `carriers`: the device that an interface's packets are sent on by, and wait in too."""
+
+    world: World
+    normalizing: Normalizing
+    judging: Judging
+    skipped: Sequence[str]
+    devices: Mapping[str, Device]
+    carriers: Mapping[str, str]
+
+    def opening(self, way: Way, view: View) -> tuple[Cases, Memory]:
+        packet = self._arrived(way, view)
+        hops: list[Hop] = []
+        for spot in self._spots(way):
+            packet, tracked = self.normalizing(packet, spot)
+            before = _addressing(packet.view)
+            judged = self.judging(packet, spot, tracked, packet.algebra.everything)
+            packet = judged.packet
+            hops.append(Hop(spot, judged.state, judged.marks, judged.allows_options, judged.makers, before, _addressing(packet.view)))
+        return self._passages(packet, way.leaves), Memory(way, view, tuple(hops))
+
+    def following(self, memory: Memory, way: Way, view: View) -> Cases:
+        reply = way != memory.way or (way.enters == way.leaves and _turned(memory.opener, view))
+        hops = memory.hops[::-1] if reply else memory.hops
+        packet = self._arrived(way, view)
+        if reply and hops:
+            packet = packet.seen(**_back(hops[0].after))
+        for hop in hops:
+            packet = self._later(memory, hop, packet, reply)
+        return self._passages(packet, way.leaves)
+
+    # --- pf at one spot
+
+    def _arrived(self, way: Way, view: View) -> Packet:
+        algebra = view.algebra
+        return Packet(
+            view, algebra.everything, constant(algebra, 0, self.world.tag_width), constant(algebra, 0, self.judging.queue_width), way.enters, algebra.nothing
+        )
+
+    def _spots(self, way: Way) -> list[Spot]:
+        spots = [(way.enters, IN), (way.leaves, OUT)]
+        return [Spot(name, direction, way.enters) for name, direction in spots if name is not None and not self._skips(name)]
+
+    def _skips(self, interface: str) -> bool:
+        return any(name == interface or interface in (self.world.facts.group(name) or ()) for name in self.skipped)
+
+    def _later(self, memory: Memory, hop: Hop, packet: Packet, reply: bool) -> Packet:
+        """A later packet at a spot: its state's, or the rules' where there is none."""
+        spot = hop.spot
+        if reply:
+            spot = Spot(spot.interface, IN if spot.direction == OUT else OUT, packet.received_on)
+        packet, tracked = self.normalizing(packet, spot)
+        view = packet.view
+        state = hop.state & whole(view) & states_icmp(memory.opener, view, self.world.features, reply)
+        for where, step in hop.makers:
+            view.note(where & state & packet.alive, step.place, step.text, f"the state made by line {step.place.line} remembers it")
+        stated = self._stated(hop, packet, reply)
+        if not (packet.alive & ~state).satisfiable():
+            return stated
+        judged = self.judging(packet, spot, tracked, ~state).packet
+        return _either(state, stated, judged)
+
+    def _stated(self, hop: Hop, packet: Packet, reply: bool) -> Packet:
+        view = packet.view
+        alive = packet.alive & (hop.allows_options | ~options(view, self.world))
+        addresses = _back(hop.before) if reply else hop.after
+        moved = replace(packet, alive=alive, view=view.seen(**addresses))
+        return marked(moved, hop.marks, self.judging.second(view))
+
+    # --- queues
+
+    def _passages(self, packet: Packet, interface: str | None) -> Cases:
+        algebra = packet.algebra
+        cases: dict[tuple[tuple[str, str], ...], Condition] = {(): packet.alive}
+        dropped = ~packet.alive
+        number = choose(packet.later, constant(algebra, 0, len(packet.queue)), packet.queue)
+        for device in self._waits_in(interface):
+            waits = self._waits(device, packet, number)
+            dropped = dropped | packet.alive & waits.pop(None, algebra.nothing)
+            cases = {
+                (*queues, (device.name, leaf.name)): where & there
+                for queues, where in cases.items() for leaf, there in waits.items() if leaf is not None
+            }
+        found: Cases = {Passage(BLOCK): dropped}
+        for queues, where in cases.items():
+            passage = Passage(PASS, queues)
+            found[passage] = found.get(passage, algebra.nothing) | where
+        return {passage: where for passage, where in found.items() if where.satisfiable()}
+
+    def _waits_in(self, interface: str | None) -> list[Device]:
+        """The devices with queues that a packet passes, from the interface that it leaves by down to what carries it."""
+        found: list[Device] = []
+        passed: list[str] = []
+        while interface is not None and interface not in passed:
+            passed.append(interface)
+            if interface in self.devices:
+                found.append(self.devices[interface])
+            interface = self.carriers.get(interface)
+        return found
+
+    def _waits(self, device: Device, packet: Packet, number: Bits) -> dict[Leaf | None, Condition]:
+        algebra, view = packet.algebra, packet.view
+        named = {name: masked(algebra, number, value) for name, value in self.judging.queues.items()}
+        unmarked = ~any_of(algebra, named.values())
+        waits: dict[Leaf | None, list[Condition]] = {device.default: [unmarked]}
+        reasons = [(unmarked, "no rule names one")]
+        for name, where in named.items():
+            leaf = device.leaves.get(name)
+            if leaf is None:
+                what = f"{name} has queues below it" if name in device.inner else f"there is no {name} on {device.name}"
+                reasons.append((where, what))
+            waits.setdefault(leaf or device.default, []).append(where)
+        if device.default is not None:
+            for where, what in reasons:
+                view.note(where & packet.alive, device.default.place, device.default.text, f"default queue: {what}")
+        return {leaf: any_of(algebra, listed) for leaf, listed in waits.items()}
+
+
+def _addressing(view: View) -> dict[str, Bits]:
+    return {name: view.bits[name] for name in ADDRESSING}
+
+
+def _back(addresses: Mapping[str, Bits]) -> dict[str, Bits]:
+    return {
+        SOURCE: addresses[DESTINATION], DESTINATION: addresses[SOURCE],
+        SOURCE_PORT: addresses[DESTINATION_PORT], DESTINATION_PORT: addresses[SOURCE_PORT],
+    }
+
+
+def _turned(opener: View, later: View) -> bool:
+    """Whether a later packet is a reply, where its way does not tell: one that comes in and leaves by the same interface."""
+    return any(opener.bits[name] != later.bits[name] for name in ADDRESSING)
+
+
+def _either(condition: Condition, one: Packet, other: Packet) -> Packet:
+    view = one.view.seen(**{
+        name: bits if bits is other.view.bits[name] else choose(condition, bits, other.view.bits[name]) for name, bits in one.view.bits.items()
+    })
+    return Packet(
+        view, condition.ite(one.alive, other.alive), choose(condition, one.tag, other.tag), choose(condition, one.queue, other.queue), one.received_on,
+        condition.ite(one.later, other.later),
+    )
+
+
