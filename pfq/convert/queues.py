@@ -200,8 +200,7 @@ def _flags(work: Work, statement: Written, queue: Altq | None) -> None:
 
 def _queue(work: Work, statement: Written, disciplines: dict[str, Discipline]) -> None:
     lines: list[str] = []
-    # parse.y of OpenBSD 5.6: such names are kept for pf itself.
-    if statement.tokens[1].value.startswith("_"):
+    if statement.tokens[1].value.startswith("_") and work.target.underscored_queues_refused:
         work.fail("rejected", statement.tokens[1].start, f"{work.target.name} takes no queue name that begins with _", "rename it, then convert")
     for discipline in disciplines.values():
         for queue in discipline.queues:

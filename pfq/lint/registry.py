@@ -30,7 +30,7 @@ RULES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "PFQ111": ("source_after_nat", "pf", ("nat",)),
     "PFQ112": ("quick_shadows", "pf", ("quick",)),
     "PFQ113": ("queue_on_arrival", "pf", ("queue",)),
-    "PFQ201": ("undefined_queue", "altq", ("queue",)),
+    "PFQ201": ("undefined_queue", "pf", ("queue",)),
     "PFQ202": ("announced_queue", "altq", ("queue",)),
     "PFQ203": ("missing_default", "altq", ("altq",)),
     "PFQ204": ("second_queue_ipv6", "altq", ("queue",)),

@@ -17,7 +17,9 @@ FEATURES: dict[str, tuple[Span, Span, str]] = {
     "altq_codel": (None, ((11, 0), None), "FreeBSD r284777 (codel), r287009 (fairq)"),
     "altq_wide": (None, ((12, 0), None), "FreeBSD r338209 (rates of 64 bits, held under the parent's) and r338253 pfctl_altq.c"),
     "short_units": (((5, 0), None), ((9, 0), None), "parse.y bandwidth: K, M, G with b, B, bit or Bit after them"),
-    "rules_name_defined_queues": (((5, 5), None), None, "parse.y qname: a queue must be defined above the rule"),
+    "rules_name_defined_queues": (((6, 2), None), None, "parse.y qname: a queue must be defined above the rule; 5.6 and 6.0 take any name"),
+    "underscored_queues_refused": (((5, 5), (6, 2)), None, "parse.y queuespec of 5.6 and 6.0; 7.x takes a queue name that begins with _"),
+    "queue_interfaces_checked": (((6, 2), None), None, "parse.y queuespec: not an interface; 5.6 does not look"),
     "translation_rules": (((3, 0), (4, 7)), ((0, 0), None), "OpenBSD 4.7 release notes (nat-to)"),
     "nat_to": (((4, 7), None), None, "OpenBSD 4.7 release notes: all translation by filter rules, and the grammar that came with it"),
     "redirections_in_rules": (
@@ -151,6 +153,8 @@ class Dialect:
     altq_wide: bool
     short_units: bool
     rules_name_defined_queues: bool
+    underscored_queues_refused: bool
+    queue_interfaces_checked: bool
     translation_rules: bool
     nat_to: bool
     redirections_in_rules: bool

@@ -70,7 +70,9 @@ def queue_rule(r: Reading) -> None:
     r.at_end()
     if not interfaces and not queue.parent:
         raise r.fail("root queue without interface", ahead=True)
-    if interfaces and r.system.interface(interfaces[0].name) is None:
+    if name.startswith("_") and r.dialect.underscored_queues_refused:
+        raise r.fail("queue names must not start with _", ahead=True)
+    if interfaces and r.system.interface(interfaces[0].name) is None and r.dialect.queue_interfaces_checked:
         raise r.fail("not an interface", ahead=True)
     queue.line = r.lines[0]
     r.result = queue

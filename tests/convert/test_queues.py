@@ -186,7 +186,9 @@ def test_queues_that_are_announced_and_never_defined() -> None:
 
 
 def test_names_that_the_newer_pf_keeps_for_itself() -> None:
-    assert codes("altq on em0 hfsc bandwidth 1Mb queue { _a }\nqueue _a hfsc(default)\n") == {"rejected"}
+    text = "altq on em0 hfsc bandwidth 1Mb queue { _a }\nqueue _a hfsc(default)\n"
+    assert codes(text, target="openbsd-6.0") == {"rejected"}
+    assert codes(text) == set()
 
 
 def test_a_rate_stays_in_its_macro() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.lint.lint import codes, only
+from tests.lint.lint import codes, lint, only
 
 QUEUES = """queue up on em0 bandwidth 10M, max 10M
 queue bulk parent up bandwidth 8M default
@@ -162,3 +162,12 @@ pass out set queue web
 )
 def test_a_queue_that_packets_may_leave_by(rule: str) -> None:
     assert "PFQ113" not in codes(QUEUES + rule + "\n")
+
+
+def test_before_6_2_no_one_checks_the_names_of_queues_in_rules() -> None:
+    text = "queue up on em0 bandwidth 10M, max 10M\nqueue bulk parent up bandwidth 8M default\nqueue voice parent up bandwidth 2M\n"
+    text += "pass out set queue (bulk, vocie)\n"
+    assert [finding.message for finding in lint(text, "openbsd-6.0").findings if finding.code == "PFQ201"] == [
+        "nothing defines the queue vocie: the packets go to the default queue"
+    ]
+    assert "PFQ201" not in codes(text)

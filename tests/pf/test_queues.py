@@ -55,6 +55,26 @@ def test_refused(text: str, message: str) -> None:
     assert said(text)[0] == message
 
 
+def test_a_child_bound_to_an_interface_is_not_found_below_one_that_floats() -> None:
+    # pfctl_find_childqs compares the interface that the parent's own statement names, which is none.
+    text = "queue r on em0 bandwidth 9M\nqueue f parent r bandwidth 5M\nqueue b on em0 parent f bandwidth 1M{0}\nqueue d parent f bandwidth 1M{1}\n"
+    assert said(text.format(" default", "")) == ["pfctl: no default queue specified"]
+    assert said(text.format("", " default")) == ["pfctl: queue b: parent f not found"]
+
+
+@pytest.mark.parametrize("dialect", ["openbsd-5.5", "openbsd-6.0"])
+def test_older_releases_keep_underscored_names_and_know_no_names_in_rules(dialect: str) -> None:
+    assert said("queue _a on em0 bandwidth 1M default\n", dialect) == ["stdin:1: queue names must not start with _"]
+    assert printed("queue a on none0 bandwidth 1M default\npass out set queue b\n", dialect) == [
+        "queue a on none0 bandwidth 1M default",
+        "pass out all flags S/SA set (queue b)" if dialect == "openbsd-6.0" else "pass out all flags S/SA set ( queue b )",
+    ]
+
+
+def test_names_that_begin_with_an_underscore_are_taken_now() -> None:
+    assert printed("queue _a on em0 bandwidth 1M default\n")[0].startswith("queue _a on em0")
+
+
 def test_queue_without_parent_queue() -> None:
     text = "queue r on em0 bandwidth 1M\nqueue d parent r bandwidth 1M default\nqueue a parent gone bandwidth 1M\n"
     assert said(text) == ["pfctl: queue a: parent gone not found"]

@@ -1,4 +1,4 @@
-"""PFQ201. A rule names a queue that nothing defines (ALTQ)."""
+"""PFQ201. A rule names a queue that nothing defines, where pfctl does not look."""
 
 from pfq.lint.finding import ERROR, Finding, Fix
 from pfq.lint.rule import Rule
@@ -6,9 +6,9 @@ from pfq.lint.ruleset import Ruleset
 
 
 def check(ruleset: Ruleset) -> list[Finding]:
-    if not ruleset.disciplines():
+    if ruleset.dialect.rules_name_defined_queues or not (ruleset.disciplines() or ruleset.roots()):
         return []
-    leaves = {queue.name for queue in ruleset.disciplines() if queue.name}
+    leaves = {queue.name for queue in (*ruleset.disciplines(), *ruleset.roots(), *ruleset.children()) if queue.name}
     # Packets can wait in an inner class of cbq, not in one of hfsc (altq_hfsc.c hfsc_enqueue).
     parents = {queue.parent for queue in ruleset.disciplines() if queue.parent and queue.scheduler == "hfsc"}
     announced = {name for name, _ in ruleset.announced()}
@@ -46,7 +46,7 @@ RULE = Rule(
     "PFQ201",
     "undefined-queue",
     "a rule names a queue that nothing defines, or that has children",
-    "ALTQ's pfctl takes any queue name in a rule, and the kernel puts packets of an unknown queue into "
+    "ALTQ's pfctl, and that of OpenBSD before 6.2, takes any queue name in a rule, and the kernel puts packets of an unknown queue into "
     "the default queue, silently: a slip of the pen turns a priority off. The same happens with the names "
     "of inner queues under hfsc.",
     wrong="""altq on kue0 priq bandwidth 100Kb queue { q_pri, q_def }
