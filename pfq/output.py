@@ -1,8 +1,10 @@
 """Writing results: whole or not at all, and nothing lost that was there."""
 
+import contextlib
 import hashlib
 import json
 import os
+import stat
 import tempfile
 
 from pfq import __version__
@@ -16,27 +18,52 @@ MANIFEST = "manifest.json"
 def write_file(path: str, text: str, executable: bool = False) -> None:
     """Writes a temporary file beside `path` and renames it, so that `path` is the old file or the new one at any moment.
 
-    Raises Refused where that cannot be done; the old file is then untouched.
+    A file that was there keeps its permissions, and its owner where this process may set it; `executable` adds the right to run it for
+    those who may read it. A symbolic link stays one: the file that it leads to is written. Raises Refused where that cannot be done, and
+    for what is no ordinary file; what was there is then untouched.
     """
-    folder, name = os.path.split(os.path.abspath(path))
+    target = os.path.realpath(path)
+    folder, name = os.path.split(target)
     temporary = ""
     try:
         os.makedirs(folder, exist_ok=True)
-        if os.path.isdir(path):
-            raise refuse("unwritable", f"{path} is a directory")
+        old = _ordinary(path, target)
         handle, temporary = tempfile.mkstemp(prefix=f".{name[:40]}.", dir=folder)
         with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, (0o777 if executable else 0o666) & ~mask)
-        os.replace(temporary, path)
+        if old is not None and (old.st_uid, old.st_gid) != (os.geteuid(), os.getegid()):
+            with contextlib.suppress(PermissionError):
+                os.chown(temporary, old.st_uid, old.st_gid)
+        mode = 0o666 & ~_mask() if old is None else stat.S_IMODE(old.st_mode) & 0o777
+        os.chmod(temporary, mode | (mode & 0o444) >> 2 if executable else mode)
+        os.replace(temporary, target)
     except OSError as error:
         if temporary and os.path.exists(temporary):
             os.unlink(temporary)
         raise refuse("unwritable", f"{path} cannot be written: {error.strerror or error}") from None
+
+
+def _ordinary(path: str, target: str) -> os.stat_result | None:
+    """What is known of the file that will be replaced, None where there is none. Raises Refused for what is no ordinary file."""
+    try:
+        found = os.lstat(target)
+    except FileNotFoundError:
+        return None
+    if stat.S_ISDIR(found.st_mode):
+        raise refuse("unwritable", f"{path} is a directory")
+    if stat.S_ISLNK(found.st_mode):
+        raise refuse("unwritable", f"{path} is a symbolic link that leads nowhere")
+    if not stat.S_ISREG(found.st_mode):
+        raise refuse("unwritable", f"{path} is no ordinary file", hint="without a file to write to, the result goes to standard output")
+    return found
+
+
+def _mask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
 
 
 def manifest(files: list[tuple[Gateway, list[File]]]) -> str:

@@ -27,22 +27,11 @@ def fixed(text: str, findings: list[Finding]) -> tuple[str, int]:
 
 def write(path: str, text: str) -> None:
     """Replace a file's text, whole or not at all; its permissions stay, and a symbolic link stays one. Raises Refused."""
-    import os
-
     from pfq.diagnostics import refuse
     from pfq.output import write_file
 
-    target = os.path.realpath(path)
     try:
         text.encode("utf-8")
-        mode = os.stat(target).st_mode & 0o777
     except UnicodeEncodeError:
         raise refuse("not-text", f"{path} is not UTF-8: it cannot be fixed") from None
-    except OSError as error:
-        raise refuse("unwritable", f"{path} cannot be written: {error.strerror or error}") from None
-    # The new file is made under the mask that gives it the old one's permissions; a pf.conf may be for root's eyes only.
-    mask = os.umask(0o777 & ~mode)
-    try:
-        write_file(target, text)
-    finally:
-        os.umask(mask)
+    write_file(path, text)

@@ -8,7 +8,7 @@ from pfq.lint.ruleset import Ruleset
 def check(ruleset: Ruleset) -> list[Finding]:
     if ruleset.dialect.rules_name_defined_queues or not (ruleset.disciplines() or ruleset.roots()):
         return []
-    leaves = {queue.name for queue in (*ruleset.disciplines(), *ruleset.roots(), *ruleset.children()) if queue.name}
+    leaves = {queue.name for queue in ruleset.disciplines() if queue.name} | {queue.name for queue in (*ruleset.roots(), *ruleset.children())}
     # Packets can wait in an inner class of cbq, not in one of hfsc (altq_hfsc.c hfsc_enqueue).
     parents = {queue.parent for queue in ruleset.disciplines() if queue.parent and queue.scheduler == "hfsc"}
     announced = {name for name, _ in ruleset.announced()}
