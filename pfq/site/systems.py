@@ -43,6 +43,7 @@ class Range:
 
 # OpenBSD: pf took ALTQ in with 3.3 (seed article) and had the queue syntax from 5.5 on (5.5 release notes).
 # FreeBSD: altq(4); fairq is left out, its checker crashes in 12.1 (PF-FACTS). Linux: cbq left the kernel with 6.3.
+# hfsc came to OpenBSD between 3.3 and 3.5 (parse.y), with 3.4 by its release notes.
 # Downloads: ALTQ can define a queue for one of several interfaces from 3.5 on (parse.y queuespec); Linux sends arriving packets
 # through an IFB.
 RANGES = (

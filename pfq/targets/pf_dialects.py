@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import Any, Literal
 
-from pfq.site.systems import System
+from pfq.site.systems import System, schedulers, shapes_down
 from pfq.targets.pf_reserved import reserved
 
 # Which IPv6 packets reach the second queue of a rule: none, those with ToS bit 0x10, or those and empty ACKs.
@@ -16,7 +16,8 @@ SecondQueue6 = Literal["never", "tos", "full"]
 class Dialect:
     """The language of one version. Rates are bit/s, lengths characters, sizes bytes.
 
-    queue_on: `queue NAME on IF`. bound_state: `pass` keeps state by itself, and `no state` and `flags any` exist.
+    hfsc, queue_on (`queue NAME on IF`): as `pfq.site.systems` has them, see `dialect_of`.
+    bound_state: `pass` keeps state by itself, and `no state` and `flags any` exist.
     scrub_option: `scrub (max-mss N)` on a match rule instead of a statement. nat_option: `nat-to` on a match rule instead of `nat`.
     tos_exact: a rule's ToS is compared with the whole byte, ECN bits too. tos_equal: the second queue wants ToS 0x10, not a bit of it.
     dscp_ipv6: a rule's ToS can match IPv6. rate_most, hfsc_rate_most: the largest rate that is kept as it is written.
@@ -59,8 +60,7 @@ class Fact:
 
 
 FACTS = (
-    Fact("openbsd", (3, 4), {"hfsc": True, "tags": True}, "parse.y of 3.3 has neither, of 3.5 has both; 3.4 by its release notes"),
-    Fact("openbsd", (3, 5), {"queue_on": True}, "parse.y queuespec: not in 3.3, in 4.4"),
+    Fact("openbsd", (3, 4), {"tags": True}, "parse.y: not in 3.3, in 3.5; 3.4 by its release notes"),
     Fact("openbsd", (3, 7), {"name_most": 63, "anchor_most": 63}, "pfvar.h PF_QNAME_SIZE, PF_ANCHOR_NAME_SIZE: 16 in 3.3, 64 in 4.x"),
     Fact("openbsd", (4, 1), {"bound_state": True}, "regress/sbin/pfctl pf1, pf49, pf57: October 2006"),
     Fact("openbsd", (4, 2), {"inline_anchors": True}, "parse.y: machinery in 4.1, grammar in 4.4"),
@@ -76,7 +76,7 @@ FACTS = (
     Fact(
         "freebsd", (12, 0),
         {
-            "name_most": 63, "anchor_most": 63, "hfsc": True, "queue_on": True, "tags": True, "inline_anchors": True, "included_files": True,
+            "name_most": 63, "anchor_most": 63, "tags": True, "inline_anchors": True, "included_files": True,
             "bound_state": True, "tos_exact": False, "tos_equal": False, "tbrsize_most": 2**32 - 1, "codel": True,
             "hfsc_rate_most": 2**63 - 1,
             "kernel": "The kernel needs options ALTQ, ALTQ_PRIQ, ALTQ_CBQ, ALTQ_HFSC and ALTQ_CODEL for what is used below (altq(4)).",
@@ -94,7 +94,9 @@ assert all(set(fact.values) <= _KNOWN for fact in FACTS)
 @cache
 def dialect_of(system: System) -> Dialect:
     """The pf.conf language of an OpenBSD or FreeBSD version."""
-    dialect = Dialect(system.name, reserved(system.os, system.version))
+    # A queue for one of several interfaces is what downloads on the inside need.
+    hfsc, queue_on = "hfsc" in schedulers(system), "inside" in shapes_down(system)
+    dialect = Dialect(system.name, reserved(system.os, system.version), hfsc=hfsc, queue_on=queue_on)
     for fact in FACTS:
         if fact.os == system.os and fact.since <= system.version:
             dialect = replace(dialect, **fact.values)
