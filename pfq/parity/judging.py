@@ -9,11 +9,11 @@ from pfq.headers.asking import BLOCK, Passage, Ruleset, View, later_view, openin
 from pfq.headers.bits import any_of, masked, same
 from pfq.headers.diagrams import Diagrams
 from pfq.parity.cases import Case, cases, flows, usual_hosts
-from pfq.parity.ordinary import QUESTIONS, QUESTIONS6, well_formed_packet
+from pfq.parity.ordinary import QUESTIONS, QUESTIONS6, is_stray, well_formed_packet
 from pfq.parity.outcomes import Outcome, Trees, trees_of
 from pfq.parity.proof import MOMENTS, Answers, Difference, Moment, Pair, Party, Witness, answers, differences
-from pfq.parity.reference import DOWN, UP, Reference, is_begun
-from pfq.parity.unavoidable import together, unavoidable
+from pfq.parity.reference import DOWN, OPTIONS, UP, Reference, is_begun, is_later_fragment
+from pfq.parity.unavoidable import fragments_left_out, together, unavoidable
 from pfq.parity.witness import FAR, Usual, usual
 from pfq.plan.classify import ICMP, ICMP6
 from pfq.plan.model import Gateway, Plan, Uplink
@@ -49,7 +49,7 @@ def judge(plan: Plan, gateway: Gateway, uplink: Uplink, ruleset: Ruleset, diagra
     causes: dict[tuple[object, ...], Finding] = {}
     for case in cases(gateway, uplink):
         for finding in _case(plan, case, trees, ruleset, diagrams):
-            if finding.names and set(finding.names) <= set(plan.accept):
+            if finding.names and set(finding.names) <= {*plan.accept, OPTIONS}:
                 verdict.accepted.setdefault(finding.names, finding)
                 continue
             known = causes.setdefault((finding.names, finding.witness.cause), finding)
@@ -88,7 +88,9 @@ def _universe(case: Case, diagrams: Diagrams, plan: Answers, gateway: Answers) -
     """The packets of each moment that the proof is about. The later packets are those of flows whose first packet both let through."""
     first = opening_view(diagrams)
     begun = is_begun(first)
-    possible = flows(case, first) & well_formed_packet(first)
+    # A later fragment begins nothing: it is a part of what its first one begins.
+    system = case.gateway.system
+    possible = flows(case, first) & well_formed_packet(first) & ~is_later_fragment(first) & ~fragments_left_out(system, first)
     if case.uplink.inbound is not None and not case.opened_inside:
         # Whether a connection from before may go on is the inbound policy's business, in which systems differ.
         possible = possible & begun
@@ -96,7 +98,7 @@ def _universe(case: Case, diagrams: Diagrams, plan: Answers, gateway: Answers) -
     found: dict[Moment, Condition] = {"first": possible}
     for moment in MOMENTS[1:]:
         view = later_view(diagrams, moment == "reply")
-        found[moment] = flow & well_formed_packet(view) & _belongs(first, view, moment == "reply")
+        found[moment] = flow & well_formed_packet(view) & ~fragments_left_out(system, view) & _belongs(first, view, moment == "reply")
     return found
 
 
@@ -124,7 +126,7 @@ def _usual(case: Case) -> list[Usual]:
 def _case(plan: Plan, case: Case, trees: Trees, ruleset: Ruleset, diagrams: Diagrams) -> Iterator[Finding]:
     pair = Pair(diagrams, plan_party(plan, case, trees), gateway_party(case, trees, ruleset))
     wanted, seen = (answers(party, diagrams) for party in (pair.one, pair.other))
-    left = differences(wanted, seen, _universe(case, diagrams, wanted, seen))
+    left = differences(wanted, seen, _universe(case, diagrams, wanted, seen), is_stray(opening_view(diagrams)))
     order = _usual(case)
     for lost, names in together(unavoidable(case.gateway.system)):
         if not left:

@@ -6,6 +6,8 @@ pf_normalize_tcp) nor Linux (nf_conntrack_proto_tcp.c tcp_valid_flags) refuses.
 """
 
 
+from collections.abc import Sequence
+
 from pfq.headers import fields as space
 from pfq.headers.algebra import Condition
 from pfq.headers.asking import View
@@ -23,6 +25,9 @@ _MOST_PAYLOAD = 65_535 - 120
 # ICMP's questions, which begin flows, with the answer to each.
 QUESTIONS = {8: 0, 13: 14, 15: 16, 17: 18}
 QUESTIONS6 = {128: 129}
+# Messages that begin none: those about other packets, and answers (RFC 792, 4443, 4861, 2710; pf.c pf_icmp_mapping).
+_STRAYS = (0, 3, 4, 5, 9, 11, 12, 14, 16, 18, 34, 36)
+_STRAYS6 = (1, 2, 3, 4, 129, 131, 136, 140, 201)
 
 
 def well_formed_flow(view: View) -> Condition:
@@ -31,13 +36,17 @@ def well_formed_flow(view: View) -> Condition:
     (six,) = bits[space.FAMILY]
     short = masked(algebra, bits[space.SOURCE][:96], 0) & masked(algebra, bits[space.DESTINATION][:96], 0)
     no_ports = masked(algebra, bits[space.SOURCE_PORT], 0) & masked(algebra, bits[space.DESTINATION_PORT], 0)
+    # Port 0 is reserved (IANA), and pf drops what goes there.
+    some_ports = at_least(algebra, bits[space.SOURCE_PORT], 1) & at_least(algebra, bits[space.DESTINATION_PORT], 1)
     ports = any_of(algebra, [masked(algebra, bits[space.PROTOCOL], number) for number in (TCP, UDP)])
     extension = any_of(algebra, [masked(algebra, bits[space.PROTOCOL], number) for number in _EXTENSIONS])
-    return (six | short) & (ports | no_ports) & ~(six & extension)
+    other_icmp = six.ite(masked(algebra, bits[space.PROTOCOL], ICMP), masked(algebra, bits[space.PROTOCOL], ICMP6))
+    return (six | short) & ports.ite(some_ports, no_ports) & ~(six & extension) & ~other_icmp
 
 
 def well_formed_packet(view: View) -> Condition:
-    """Where the rest of a packet fits its family and protocol, and what means nothing is 0."""
+    """Where the rest of a packet fits its family and protocol, and what means nothing is 0. What a later fragment does not carry is that of
+    its datagram: a gateway that puts fragments together sees it, no other may look."""
     algebra, bits = view.algebra, view.bits
     (six,) = bits[space.FAMILY]
 
@@ -52,9 +61,20 @@ def well_formed_packet(view: View) -> Condition:
     tcp = masked(algebra, bits[space.PROTOCOL], TCP)
     icmp = six.ite(masked(algebra, bits[space.PROTOCOL], ICMP6), masked(algebra, bits[space.PROTOCOL], ICMP))
     flags = any_of(algebra, [masked(algebra, bits[space.FLAGS], value, 0xFF & ~(_ECN_FLAGS | free)) for value, free in _FLAGS])
-    of_tcp = (tcp & ~later).ite(flags & at_least(algebra, bits[space.OFFSET_WORDS], WORDS), zero(space.FLAGS, space.OFFSET_WORDS))
-    of_icmp = (icmp & ~later) | zero(space.ICMP_TYPE, space.ICMP_CODE)
+    of_tcp = tcp.ite(flags & at_least(algebra, bits[space.OFFSET_WORDS], WORDS), zero(space.FLAGS, space.OFFSET_WORDS))
+    of_icmp = icmp | zero(space.ICMP_TYPE, space.ICMP_CODE)
     payload = between(algebra, bits[space.PAYLOAD], 0, _MOST_PAYLOAD)
     # A fragment carries something; of a first one, at least what lies behind a transport header.
     parts = (later | masked(algebra, bits[space.FRAGMENT], 1)) & zero(space.PAYLOAD)
     return six.ite(zero(space.HEADER_WORDS), four) & of_tcp & of_icmp & payload & ~parts
+
+
+def is_stray(view: View) -> Condition:
+    """Where a packet is an ICMP message that begins no flow. Which class one has that belongs to no flow either, nobody has said."""
+    algebra, bits = view.algebra, view.bits
+    (six,) = bits[space.FAMILY]
+
+    def among(types: Sequence[int], protocol: int) -> Condition:
+        return any_of(algebra, [masked(algebra, bits[space.ICMP_TYPE], number) for number in types]) & masked(algebra, bits[space.PROTOCOL], protocol)
+
+    return six.ite(among(_STRAYS6, ICMP6), among(_STRAYS, ICMP))

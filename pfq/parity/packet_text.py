@@ -145,11 +145,11 @@ def parse_packet(text: str) -> Packet:
     if icmp:
         packet = replace(packet, icmp_type=128 if six else 8)
     packet = _options(words, packet, icmp)
-    if ports and packet.fragment != FRAGMENTS["later"]:
+    if ports:
         for port, at in ((source_port, 1), (destination_port, 3)):
             if port is None:
                 _, start, end = words.words[at]
-                raise PacketFault(text, start, end, "the port is missing", "a TCP or UDP packet has two; `frag later` has none")
+                raise PacketFault(text, start, end, "the port is missing", "TCP and UDP have two; those of a later fragment are its datagram's")
     return packet
 
 
@@ -182,10 +182,6 @@ def _options(words: _Words, packet: Packet, icmp: bool) -> Packet:
             raise words.fault(f"`{lower}` is said twice")
         said.add(lower)
         packet = _VALUE[lower](words, packet)
-    if packet.fragment == FRAGMENTS["later"]:
-        if flags is not None or said & {"doff", "type", "code"}:
-            raise words.fault("a later fragment has no header but IP's", "leave flags, doff, type and code out")
-        return replace(packet, offset_words=0, icmp_type=0, icmp_code=0)
     if packet.protocol == TCP:
         return replace(packet, flags=SYN if flags is None else flags)
     return packet
@@ -247,15 +243,15 @@ def _shown_end(address: Address, port: int, ports: bool) -> str:
 
 
 def _shown(packet: Packet) -> Iterator[str]:
-    six, headless = packet.source.version == 6, packet.fragment == FRAGMENTS["later"]
-    ports = has_ports(packet.protocol) and not (headless and not (packet.source_port or packet.destination_port))
+    six = packet.source.version == 6
+    ports = has_ports(packet.protocol)
     yield PROTOCOL_NAMES.get(packet.protocol, f"proto {packet.protocol}")
     yield _shown_end(packet.source, packet.source_port, ports)
     yield ">"
     yield _shown_end(packet.destination, packet.destination_port, ports)
-    if packet.protocol == TCP and not headless:
+    if packet.protocol == TCP:
         yield " ".join(name for name, bit in FLAG_BITS.items() if packet.flags & bit) or NO_FLAGS
-    if is_icmp(packet.source.version, packet.protocol) and not headless:
+    if is_icmp(packet.source.version, packet.protocol):
         yield f"type {name_of(types(six), packet.icmp_type)}"
         if packet.icmp_code:
             yield f"code {name_of(codes(six, packet.icmp_type), packet.icmp_code)}"
@@ -268,7 +264,7 @@ def _shown(packet: Packet) -> Iterator[str]:
         yield f"ihl {packet.header_words}"
     if packet.extension_words:
         yield f"ext {packet.extension_words}"
-    if packet.protocol == TCP and not headless and packet.offset_words != WORDS:
+    if packet.protocol == TCP and packet.offset_words != WORDS:
         yield f"doff {packet.offset_words}"
 
 

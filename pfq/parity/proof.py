@@ -101,8 +101,9 @@ class Difference:
     where: Condition
 
 
-def differences(one: Answers, other: Answers, among: Mapping[Moment, Condition]) -> list[Difference]:
-    """Every pair of different outcomes that some packet has, of the packets `among`."""
+def differences(one: Answers, other: Answers, among: Mapping[Moment, Condition], unclassed: Condition) -> list[Difference]:
+    """Every pair of different outcomes that some packet has, of the packets `among`. unclassed: first packets of which only matters whether
+    they are blocked."""
     found = []
     for moment, universe in among.items():
         for mine, where in one.found[moment].items():
@@ -114,6 +115,8 @@ def differences(one: Answers, other: Answers, among: Mapping[Moment, Condition])
                 continue
             for outcome, part in other.found[moment].items():
                 both = rest & part
+                if moment == "first" and outcome.blocked == mine.blocked:
+                    both = both & ~unclassed
                 if outcome != mine and both.satisfiable():
                     found.append(Difference(moment, mine, outcome, both))
     return found

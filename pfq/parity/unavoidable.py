@@ -3,12 +3,17 @@
 from collections.abc import Iterator
 from itertools import combinations
 
-from pfq.parity.reference import ACKS_6, DSCP_6, EXACT, EXPRESS_6, EXTENSIONS
+from pfq.headers import fields as space
+from pfq.headers.algebra import Condition
+from pfq.headers.asking import View
+from pfq.headers.bits import masked
+from pfq.parity.reference import ACKS_6, DSCP_6, EXACT, EXPRESS_6, EXTENSIONS, OPTIONS
 from pfq.site.systems import System
 
 
 def unavoidable(system: System) -> dict[str, str]:
-    """What the plan loses on this system (`Reference.lost`), and the name of the difference that a model accepts it by."""
+    """What the plan loses on this system (`Reference.lost`), and the name of the difference that a model accepts it by; '' where
+    nobody is asked, since no model can do without."""
     if system.family == "linux":
         from pfq.targets.linux_kernels import has
 
@@ -16,16 +21,34 @@ def unavoidable(system: System) -> dict[str, str]:
     from pfq.targets.pf_dialects import dialect_of
 
     dialect = dialect_of(system)
-    lost = {"never": {EXPRESS_6: EXPRESS_6}, "tos": {ACKS_6: EXPRESS_6}, "full": {}}[dialect.second_queue_6]
+    lost: dict[str, str] = {"never": {EXPRESS_6: EXPRESS_6}, "tos": {ACKS_6: EXPRESS_6}, "full": {}}[dialect.second_queue_6]
     if dialect.tos_equal:
         lost[EXACT] = EXACT
     if not dialect.dscp_ipv6:
         lost[DSCP_6] = DSCP_6
-    return lost
+    return lost | {OPTIONS: ""}
 
 
 def together(lost: dict[str, str]) -> Iterator[tuple[frozenset[str], tuple[str, ...]]]:
     """Every set of them that may lie behind one packet's class, the smaller ones first, with the names to accept."""
     for many in range(1, len(lost) + 1):
         for chosen in combinations(lost, many):
-            yield frozenset(chosen), tuple(dict.fromkeys(lost[one] for one in chosen))
+            yield frozenset(chosen), tuple(dict.fromkeys(lost[one] or one for one in chosen))
+
+
+def fragments_left_out(system: System, view: View) -> Condition:
+    """Fragments of which nothing can be said on this system: a pf that does not put IPv6 fragments together, or after which the kernel cuts
+    datagrams into fragments that have lost their queue (facts of `pfq.pf.evaluate.features`)."""
+    algebra = view.algebra
+    if system.family == "linux":
+        return algebra.nothing
+    from pfq.pf.dialects import dialect
+    from pfq.pf.evaluate.features import Features
+
+    features = Features(dialect(system.name))
+    (six,) = view.bits[space.FAMILY]
+    whole, later = (masked(algebra, view.bits[space.FRAGMENT], kind) for kind in (0, 2))
+    left_out = algebra.nothing
+    if not (features.scrub_reassembles_ipv6 or features.reassembles_unless_told):
+        left_out = six & ~whole
+    return left_out | later if features.fragments_lose_queue else left_out

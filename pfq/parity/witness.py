@@ -36,6 +36,11 @@ def _of_packet(name: Callable[[str], str], flags: Sequence[int]) -> list[Usual]:
     ]  # fmt: skip
 
 
+def _of_family(addresses: Iterable[int]) -> Callable[[Mapping[str, int]], Sequence[int]]:
+    listed = tuple(addresses)
+    return lambda found: [value for value in listed if (value >> 32 > 0) == bool(found[space.FAMILY])]
+
+
 def usual(sources: Iterable[int], destinations: Iterable[int]) -> list[Usual]:
     """The fields in the order in which they are settled, with their usual values, the best first; addresses as given."""
     return [
@@ -46,8 +51,8 @@ def usual(sources: Iterable[int], destinations: Iterable[int]) -> list[Usual]:
         (space.DESTINATION_PORT, (443, 80, 53, 22, 0)),
         (space.SOURCE_PORT, (40_000, 0)),
         (space.TRANSLATED_PORT, (50_000,)),
-        (space.SOURCE, tuple(sources)),
-        (space.DESTINATION, tuple(destinations)),
+        (space.SOURCE, _of_family(sources)),
+        (space.DESTINATION, _of_family(destinations)),
     ]
 
 
