@@ -65,7 +65,7 @@ def recorded(folder: str, commands: Sequence[Command]) -> Outputs:
             with open(path, encoding="utf-8", errors="replace") as file:
                 found[command.name] = Output(file.read())
         except OSError as error:
-            hint = f"on the gateway, as root: {command.typed()} > {command.name}"
+            hint = f"on the gateway, as root: {command.typed()}{' < pfq.nft' if command.text else ''} > {command.name}"
             faults.append(Diagnostic("unreadable", f"{path}: {error.strerror}", hint=hint))
     if faults:
         raise Refused(faults)

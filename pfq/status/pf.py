@@ -141,9 +141,11 @@ def _group(place: Placed, uplink: Uplink, tree: Tree, names: Names, held: dict[K
             there = held.get((place.interface, own[queue.name]), _NOTHING)
             guarantee = queue.guarantee.rate.value if queue.guarantee else None
             ceiling = queue.ceiling.rate.value if queue.ceiling else None
+            leaves = [each for each in below if not each.inner]
+            rates = [each.rate for each in leaves if each.rate is not None]
             yield Class(
                 queue.name, own[queue.name], depth, bool(below), queue.express, queue.name == uplink.classifier.default, queue.share.value, guarantee,
-                ceiling, added([each.counters for each in below if not each.inner]) if below else there.counters, there.rate,
+                ceiling, added([each.counters for each in leaves]) if below else there.counters, (sum(rates) if rates else None) if below else there.rate,
             )
             yield from below
 

@@ -40,10 +40,12 @@ class HeldFilter:
 
 
 def rate_bounds(text: str) -> tuple[int, int]:
-    """The least and the greatest rate (bit/s) that tc prints so: it cuts off what is below its unit. Raises ValueError."""
+    """The least and the greatest rate (bit/s) that tc prints so. Going to the next unit it cuts off a rest only from 1000 of that on.
+
+    Source: print_color_rate in utils.c of iproute2. Raises ValueError."""
     number, unit = _split(text, _RATE_UNITS)
     least = round(number * unit)
-    return least, least + unit - 1
+    return least, least + (unit if number >= 1000 else max(unit // 1000, 1)) - 1
 
 
 def size_bounds(text: str) -> tuple[int, int]:
