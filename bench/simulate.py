@@ -23,7 +23,7 @@ from pfq.site.load import load_text
 
 ARTICLE = Path(__file__).parent.parent / "rulesets/hartmeier"
 RATE, SIZE, SOURCES, BUFFER, DELAY = 10_000_000, 1000, 20, 50, 15_000_000
-FAST = "[links.f]\nup = '20 Mbit'\ndown = '100 Mbit'\n[hosts.gw]\nsystem = '{system}'\nlinks.f = {{ interface = 'eth0', scheduler = '{scheduler}' }}\n"
+FAST = "accept=['soft-order']\n[links.f]\nup = '20 Mbit'\ndown = '100 Mbit'\n[hosts.gw]\nsystem = '{system}'\nlinks.f = {{ interface = 'eth0', scheduler = '{scheduler}' }}\n"
 # Twice as many packets as the line carries come in: half of them are dropped.
 EVERY = SIZE * 8 * SECOND * SOURCES // (2 * RATE)
 
@@ -37,7 +37,7 @@ def ours(seconds: int) -> int:
         arrived[0] += 1
 
     def send(now: int, source: int) -> None:
-        line.send(now, [SIZE, 0, source, sink, 0, now, None, 0, 0])
+        line.send(now, [SIZE, 0, source, sink, 0, now, None, 0, 0, 0])
         events.at(now + EVERY, send, source)
 
     for source in range(SOURCES):

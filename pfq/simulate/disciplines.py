@@ -4,6 +4,7 @@ The numbers are those that the targets write: tbrsize and qlimit for ALTQ, bandw
 quantum and burst for htb, and so on. What is not simulated is refused by name.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -12,7 +13,8 @@ from pfq.plan.model import Queue as PlannedQueue
 from pfq.plan.model import ServiceCurve, Tree, Uplink
 from pfq.simulate.gate import Discipline, Lengths
 from pfq.simulate.packet import SECOND
-from pfq.simulate.queues import Queue
+from pfq.simulate.queues import Counted, Queue
+from pfq.simulate.schedulers.cake import TIN_ORDER, Cake, CakeKind, Fairness, Tins
 from pfq.simulate.schedulers.cbq import Cbq, CbqClass
 from pfq.simulate.schedulers.codel import Codel
 from pfq.simulate.schedulers.curves import ServiceLine, straight
@@ -24,6 +26,7 @@ from pfq.simulate.schedulers.red import Red
 from pfq.simulate.schedulers.sfq import Sfq
 from pfq.simulate.schedulers.strict import Bands, Strict
 from pfq.simulate.schedulers.tokens import TokenBucket
+from pfq.site.model import Fair
 from pfq.site.systems import System
 
 # param.h HZ of OpenBSD; kern.hz of FreeBSD (subr_param.c).
@@ -34,6 +37,9 @@ CODEL_TARGET, CODEL_INTERVAL = 5 * MILLISECOND, 100 * MILLISECOND
 MOST_QUANTUM = 200_000
 # altq_red.c, pf.conf(5): a tenth and three tenths of the limit, at most one packet in ten, the newest length counts 1/512.
 ALTQ_RED = (10, 30, 0.1, 512)
+# As the target writes them: CAKE's word for each way of sharing, and the class 1:N of the first, second, ... class of a policy.
+_CAKE_FAIR: dict[Fair, Fairness] = {"none": "flowblind", "flow": "flows", "source": "dual-srchost", "destination": "dual-dsthost"}
+_CAKE_TINS = {1: (1,), 2: (4, 2), 3: (4, 3, 2), 4: (4, 3, 2, 1)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +47,7 @@ class Made:
     """The discipline, the queue of each class, the name of each class (of one index), and what it counts."""
 
     discipline: Discipline
-    queues: list[Queue]
+    queues: Sequence[Counted]
     names: list[str]
     lengths: Lengths
     words: str
@@ -74,6 +80,8 @@ class _Maker:
         self.index = {leaf.name: index for index, leaf in enumerate(self.leaves)}
         self.queues = [self._queue(leaf) for leaf in self.leaves]
         self.rate = tree.rate.value
+        # What stands for the classes where they are no queues of their own.
+        self.counted: Sequence[Counted] = ()
 
     def made(self) -> Made:
         family, scheduler = self.system.family, self.uplink.scheduler
@@ -82,10 +90,10 @@ class _Maker:
             scheduler = "hfsc"
         maker = getattr(self, f"_{family}_{scheduler}", None)
         if maker is None:
-            hint = "choose another `scheduler` for the simulation: htb, hfsc or prio on Linux"
+            hint = "choose another `scheduler` for the simulation: htb, hfsc, prio or cake on Linux"
             raise refuse("not-simulated", f"{scheduler} of {self.system.name} is not simulated", hint=hint)
         discipline, words = maker()
-        return Made(discipline, self.queues, [leaf.name for leaf in self.leaves], self.lengths, words)
+        return Made(discipline, self.counted or self.queues, [leaf.name for leaf in self.leaves], self.lengths, words)
 
     # --- queues of classes
 
@@ -270,6 +278,17 @@ class _Maker:
 
         level(self.tree.queues, top, self.rate)
         return Htb(classes, [leaves[leaf.name] for leaf in self.leaves]), f"Linux htb, burst {burst} bytes"
+
+    def _linux_cake(self) -> tuple[Discipline, str]:
+        tins: Tins = "besteffort" if len(self.leaves) == 1 else "diffserv4"
+        asked = {_CAKE_FAIR[leaf.fair] for leaf in self.leaves if leaf.fair_given}
+        fairness: Fairness = min(asked, default="triple-isolate")
+        up, ingress = self.tree.direction == "up", self.tree.where == "ingress"
+        kind = CakeKind(self.rate, self.tree.mtu + self.tree.accounting.counted, tins, fairness, up, ingress)
+        cake = Cake(kind, [TIN_ORDER[tins][number - 1] for number in _CAKE_TINS[len(self.leaves)]], self.random)
+        self.counted = cake.classes
+        words = [f"Linux cake {tins} {fairness}", *(["ack-filter"] if up else []), *(["ingress"] if ingress else [])]
+        return cake, " ".join(words)
 
     def _linux_prio(self) -> tuple[Discipline, str]:
         burst = self.tree.burst.value

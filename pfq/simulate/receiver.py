@@ -131,4 +131,4 @@ class Receiver:
         self.pending = 0
         way = self.way
         size = self.header + 4 + 8 * len(blocks) if blocks else self.header
-        way.send(now, [size, way.ack_class, way.key, self.to, self.expected, self.recent, blocks, 0, 0])
+        way.send(now, [size, way.ack_class, way.key, self.to, self.expected, self.recent, blocks or (), 0, 0, 0])

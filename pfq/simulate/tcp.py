@@ -145,7 +145,7 @@ class Sender:
         if self.measuring < 0:
             self.measuring, self.measured = following, now
         while following < limit:
-            send(now, [size, label, key, to, following, now, None, 0, 0])
+            send(now, [size, label, key, to, following, now, None, 0, 0, 0])
             following += 1
         self.following = following
 
@@ -155,7 +155,7 @@ class Sender:
         # A segment sent twice measures nothing (Karn), unless timestamps tell the two apart.
         self.measuring = -1
         way = self.way
-        way.send(now, [self.size, way.data_class, way.key, self.to, number, now, None, 0, 0])
+        way.send(now, [self.size, way.data_class, way.key, self.to, number, now, None, 0, 0, 0])
 
     def on_ack(self, now: int, packet: Packet) -> None:
         ack = packet[4]
@@ -173,7 +173,7 @@ class Sender:
             # Of partial ACKs only the first one starts the timer anew (RFC 6582, the impatient variant).
             if self.state != RECOVERY or not self.partial:
                 self.timer_at = now + self.rto
-            if self.state == OPEN and packet[6] is None and not self.duplicates and not self.board.sacked:
+            if self.state == OPEN and not packet[6] and not self.duplicates and not self.board.sacked:
                 # The usual case, made short.
                 if self.following - una >= int(self.window) or self.window < self.threshold:
                     self.control.grow(now, self, acked)
@@ -259,7 +259,7 @@ class Sender:
                 self._transmit(now, number)
             elif self.following < min(self.una + self.most, self.total) and now < self.until:
                 way = self.way
-                way.send(now, [self.size, way.data_class, way.key, self.to, self.following, now, None, 0, 0])
+                way.send(now, [self.size, way.data_class, way.key, self.to, self.following, now, None, 0, 0, 0])
                 self.following += 1
             else:
                 break

@@ -56,13 +56,13 @@ class Transfer:
             return
         self.asked = now
         way = self.ends.out
-        way.send(now, [SYN, way.data_class, way.key, self._at_server, 0, now, None, 0, 0])
+        way.send(now, [SYN, way.data_class, way.key, self._at_server, 0, now, None, 0, 0, 0])
         self.events.at(now + (SYN_RTO << self.tries), self.start)
         self.tries += 1
 
     def _at_server(self, now: int, packet: Packet) -> None:
         way = self.ends.back
-        way.send(now, [SYN, way.ack_class, way.key, self._at_client, 0, packet[5], None, 0, 0])
+        way.send(now, [SYN, way.ack_class, way.key, self._at_client, 0, packet[5], None, 0, 0, 0])
 
     def _at_client(self, now: int, packet: Packet) -> None:
         if self.opened:
@@ -79,7 +79,7 @@ class Transfer:
         if self.started or self.tries >= MOST_TRIES:
             return
         way = self.ends.out
-        way.send(now, [REQUEST, way.data_class, way.key, self._asked, 0, now, None, 0, 0])
+        way.send(now, [REQUEST, way.data_class, way.key, self._asked, 0, now, None, 0, 0, 0])
         self.events.at(now + (SYN_RTO << self.tries), self._request)
         self.tries += 1
 
@@ -135,12 +135,12 @@ class Ping:
             if begin <= now < end and now < self.settled:
                 histogram.lost += 1
         way = self.ends.out
-        way.send(now, [self.size, way.data_class, way.key, self._at_server, 0, now, None, 0, 0])
+        way.send(now, [self.size, way.data_class, way.key, self._at_server, 0, now, None, 0, 0, 0])
         self.events.at(now + self.every, self.start)
 
     def _at_server(self, now: int, packet: Packet) -> None:
         way = self.ends.back
-        way.send(now, [self.size, way.data_class, way.key, self._back, 0, packet[5], None, 0, 0])
+        way.send(now, [self.size, way.data_class, way.key, self._back, 0, packet[5], None, 0, 0, 0])
 
     def _back(self, now: int, packet: Packet) -> None:
         sent = packet[5]
@@ -165,7 +165,7 @@ class Stream:
             return
         self.delays.lost += now < self.settled
         way = self.way
-        way.send(now, [self.size, way.data_class, way.key, self._there, 0, now, None, 0, 0])
+        way.send(now, [self.size, way.data_class, way.key, self._there, 0, now, None, 0, 0, 0])
         self.events.at(now + self.every, self.start)
 
     def _there(self, now: int, packet: Packet) -> None:
@@ -203,12 +203,12 @@ class Shell:
             self.answered.discard(number)
             return
         way = self.ends.out
-        way.send(now, [self.size, way.data_class, way.key, self._at_server, number, struck, None, 0, 0])
+        way.send(now, [self.size, way.data_class, way.key, self._at_server, number, struck, None, 0, 0, 0])
         self.events.at(now + (SECOND << tries), self._strike, (number, struck, tries + 1))
 
     def _at_server(self, now: int, packet: Packet) -> None:
         way = self.ends.back
-        way.send(now, [self.size, way.data_class, way.key, self._echo, packet[4], packet[5], None, 0, 0])
+        way.send(now, [self.size, way.data_class, way.key, self._echo, packet[4], packet[5], None, 0, 0, 0])
 
     def _echo(self, now: int, packet: Packet) -> None:
         if packet[4] in self.answered:

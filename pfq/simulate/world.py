@@ -16,6 +16,7 @@ from pfq.simulate.gate import Gate
 from pfq.simulate.line import Line
 from pfq.simulate.packet import SECOND, Deliver
 from pfq.simulate.scenario import Buffer, Flow, Scenario
+from pfq.simulate.schedulers.cake_flows import HOST_SHIFT
 from pfq.simulate.schedulers.interleave import Interleave
 from pfq.simulate.schedulers.policer import Policer
 from pfq.simulate.statistics import Bins, Histogram
@@ -201,7 +202,9 @@ class World:
         leaves = tree.leaves()
         index = {leaf.name: number for number, leaf in enumerate(leaves)}
         by_host = self.by_host or leaves[index[data]].fair in ("source", "destination")
-        return Way(send, index[data], index[acks] if acks is not None else None, host if by_host else self.flows)
+        # CAKE tells flows and hosts apart both.
+        key = (host << HOST_SHIFT) + self.flows if self.uplink.scheduler == "cake" else host if by_host else self.flows
+        return Way(send, index[data], index[acks] if acks is not None else None, key)
 
     def _place_flows(self) -> None:
         for item in self.scenario.flows:

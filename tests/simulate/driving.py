@@ -8,7 +8,7 @@ from pfq.simulate.packet import SECOND, Packet
 
 def packet(size: int, label: int = 0, key: int = 0) -> Packet:
     """A packet whose counted length is its size."""
-    return [size, label, key, None, 0, 0, None, size, 0]
+    return [size, label, key, None, 0, 0, None, size, 0, 0]
 
 
 def departures(discipline: Discipline, arrivals: list[tuple[int, Packet]], until: int) -> list[tuple[int, Packet]]:

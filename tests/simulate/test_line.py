@@ -15,7 +15,7 @@ def _arrivals(line: Line, events: Events, sends: list[tuple[int, int]], until: i
         seen.append((now, packet[4]))
 
     for number, (time, size) in enumerate(sends):
-        events.at(time, line.send, [size, 0, 0, sink, number, 0, None, 0, 0])
+        events.at(time, line.send, [size, 0, 0, sink, number, 0, None, 0, 0, 0])
     events.run(until)
     return seen
 

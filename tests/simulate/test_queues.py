@@ -203,7 +203,7 @@ def test_the_policer_lets_pass_what_is_not_the_links() -> None:
     passed: list[int] = []
     policer = Policer(8000, 1000, Lengths(0), lambda now, item: passed.append(now))
     for _ in range(5):
-        policer.send(0, [1500, None, 0, None, 0, 0, None, 0, 0])
+        policer.send(0, [1500, None, 0, None, 0, 0, None, 0, 0, 0])
     assert len(passed) == 5
 
 
