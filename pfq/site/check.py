@@ -1,11 +1,12 @@
-"""What a reader of one value cannot see: references, contradictions between tables, classes that no packet can reach."""
+"""What a reader of one value cannot see: references, contradictions between tables."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from pfq.site.kinds import Faults
-from pfq.site.model import Address, Attachment, Host, Inside, Link, Match, Network, Policy, Site, TrafficClass
+from pfq.site.model import Address, Attachment, Host, Inside, Link, Policy, Site, TrafficClass
 from pfq.site.positions import Path
+from pfq.site.reach import check_reach
 from pfq.site.schema import DEFAULT_POLICY, LINK_NAME, POLICY_NAME, SITE
 from pfq.site.systems import counted_bytes, interface_kind, is_group, schedulers, shapes_down
 
@@ -70,7 +71,7 @@ def check_policy(policy: Policy, faults: Faults) -> bool:
     if policy.unclassified is not None and policy.unclassified not in {item.name for item in leaves}:
         hint = faults.meant(policy.unclassified, [item.name for item in leaves])
         faults.at((*policy.path, "unclassified"), "dangling", f"{policy.unclassified!r} is no class that packets wait in", hint)
-    _check_reach(policy, leaves, faults)
+    check_reach(policy, leaves, default_class(policy.classes), faults)
     return True
 
 
@@ -104,87 +105,6 @@ def default_class(classes: tuple[TrafficClass, ...]) -> TrafficClass | None:
     said = [item for item in leaves if item.default]
     plain = [item for item in leaves if not item.matches and not item.express]
     return said[0] if said else plain[-1] if plain else None
-
-
-def _check_reach(policy: Policy, leaves: list[TrafficClass], faults: Faults) -> None:
-    default = default_class(policy.classes)
-    if default is None:
-        faults.at(policy.path, "no-default", f"the policy {policy.name!r} has no class for flows that match nothing", "add default = true to one class")
-        return
-    if default.express:
-        faults.at((*default.path, "default"), "express-default", f"{default.name!r} cannot be express and default at once", "add a class for the rest")
-    for item in leaves:
-        if not (item.matches or item.express or item.default) and item is not default:
-            faults.at(item.path, "unreachable", f"no packet can reach the class {item.name!r}", "give it a match, or leave it out")
-    earlier = _Earlier()
-    for item in leaves:
-        for match in item.matches:
-            wider = next((name for name, before in earlier.like(match) if covers(before, match)), None)
-            if wider is not None:
-                message = f"no packet can reach this match: {wider!r} above takes all of them"
-                faults.at(match.path, "unreachable", message, "move it above, or leave it out")
-        for match in item.matches:
-            earlier.add(item.name, match)
-
-
-class _Earlier:
-    """Matches with their class, by protocol and by the hundreds of ports they lie in: thousands need not all be compared with each other."""
-
-    def __init__(self) -> None:
-        self.found: dict[tuple[object, int], list[tuple[str, Match]]] = {}
-
-    def add(self, name: str, match: Match) -> None:
-        blocks = {block for low, high in match.ports for block in range(low >> 8, (high >> 8) + 1)} or {-1}
-        for block in blocks:
-            self.found.setdefault((match.protocol, block), []).append((name, match))
-
-    def like(self, match: Match) -> Iterator[tuple[str, Match]]:
-        """Those that could cover the match."""
-        for protocol in (match.protocol, None) if match.protocol is not None else (None,):
-            yield from self.found.get((protocol, -1), ())
-        if match.ports:
-            yield from self.found.get((match.protocol, match.ports[0][0] >> 8), ())
-
-
-def covers(wide: Match, narrow: Match) -> bool:
-    """Whether every first packet that `narrow` matches is matched by `wide`."""
-    if wide.protocol is not None and wide.protocol != narrow.protocol:
-        return False
-    if wide.opened not in ("both", narrow.opened):
-        return False
-    if wide.family is not None and narrow.family != wide.family and {n.version for n in (*narrow.sources, *narrow.destinations)} != {wide.family}:
-        return False
-    if wide.dscp and not (narrow.dscp and set(narrow.dscp) <= set(wide.dscp)):
-        return False
-    return (
-        _ports_cover(wide.ports, narrow.ports)
-        and _ports_cover(wide.source_ports, narrow.source_ports)
-        and _networks_cover(wide.sources, narrow.sources)
-        and _networks_cover(wide.destinations, narrow.destinations)
-    )
-
-
-def _ports_cover(wide: tuple[tuple[int, int], ...], narrow: tuple[tuple[int, int], ...]) -> bool:
-    # Without ports a later fragment matches too, so only "no ports" covers "no ports".
-    joined = _joined(wide) if len(wide) > 1 else wide
-    return not wide or (bool(narrow) and all(any(a <= low and high <= b for a, b in joined) for low, high in narrow))
-
-
-def _joined(ranges: tuple[tuple[int, int], ...]) -> list[tuple[int, int]]:
-    """The same ports, ranges that touch or overlap made one."""
-    found: list[tuple[int, int]] = []
-    for low, high in sorted(ranges):
-        if found and low <= found[-1][1] + 1:
-            found[-1] = (found[-1][0], max(found[-1][1], high))
-        else:
-            found.append((low, high))
-    return found
-
-
-def _networks_cover(wide: tuple[Network, ...], narrow: tuple[Network, ...]) -> bool:
-    return not wide or (
-        bool(narrow) and all(any(w.version == n.version and n.subnet_of(w) for w in wide) for n in narrow)  # type: ignore[arg-type]
-    )
 
 
 def _interfaces(host: Host) -> Iterator[tuple[str, Path]]:

@@ -7,11 +7,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from pfq.plan.classify import Packet, matches
-from pfq.site.check import covers, default_class
+from pfq.site.check import default_class
 from pfq.site.kinds import Faults
 from pfq.site.load import load_text
 from pfq.site.model import Match
-from pfq.site.positions import Source
+from pfq.site.positions import Path, Source
+from pfq.site.reach import check_reach, covers
 from pfq.site.schema import SITE
 from tests.plan.packets import firsts
 from tests.site.toml_text import toml_text
@@ -82,7 +83,7 @@ _TABLES: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
 
 
 @st.composite
-def _matches(draw: st.DrawFn) -> Match:
+def _good_tables(draw: st.DrawFn) -> dict[str, Any]:
     table = draw(_TABLES)
     if table.get("protocol") not in ("tcp", "udp"):
         table.pop("port", None)
@@ -90,7 +91,11 @@ def _matches(draw: st.DrawFn) -> Match:
     versions = [{6 if ":" in n else 4 for n in ([v] if isinstance(v, str) else v)} for v in (table.get("from"), table.get("to")) if v]
     versions += [{int(table["family"][3])}] if "family" in table else []
     assume(table and (not versions or set.intersection(*versions)))
-    return match_of(table)
+    return table
+
+
+def _matches() -> st.SearchStrategy[Match]:
+    return _good_tables().map(match_of)
 
 
 @given(_matches(), _matches(), firsts(), st.sampled_from(["inside", "outside"]))
@@ -104,6 +109,81 @@ def test_a_covered_match_takes_no_packet_that_the_wide_one_leaves(wide: Match, n
 @settings(deadline=None)
 def test_a_match_covers_itself(match: Match) -> None:
     assert covers(match, match)
+
+
+class _Paths(Faults):
+    """Faults by their path."""
+
+    def __init__(self) -> None:
+        super().__init__(Source("m", ""))
+        self.by_path: dict[Path, str] = {}
+
+    def at(self, path: Path, code: str, message: str, hint: str = "") -> None:
+        self.by_path[path] = message
+        super().at(path, code, message, hint)
+
+
+def unreachable(*tables: Any) -> tuple[list[Match], dict[int, str]]:
+    """The first matches of classes with these, in order; and the indexes of those that no packet reaches, with the message."""
+    model = {
+        "links": {"l": {"up": "1 Mbit"}},
+        "policies": {"p": {"classes": [*({"name": f"c{n}", "match": table} for n, table in enumerate(tables)), {"name": "rest"}]}},
+        "hosts": {"h": {"system": "linux-6.1", "links": {"l": "eth0"}}},
+    }
+    faults = _Paths()
+    policy = SITE.read(model, (), faults)["policies"]["p"]
+    assert not faults.found, faults.found
+    check_reach(policy, list(policy.classes), policy.classes[-1], faults)
+    found = [item.matches[0] for item in policy.classes[:-1]]
+    return found, {index: faults.by_path[match.path] for index, match in enumerate(found) if match.path in faults.by_path}
+
+
+@pytest.mark.parametrize(
+    ("above", "match", "named"),
+    [
+        (["tcp/1-500", "tcp/501-1000"], "tcp/400-600", "'c0' and 'c1'"),
+        (["tcp/1-500", "tcp/502-1000"], "tcp/400-600", ""),
+        (["tcp/1-500", "udp/501-1000"], "tcp/400-600", ""),
+        (["tcp/1-300", "tcp/300-400", "tcp/401-1000"], "tcp/200-900", "'c0', 'c1' and 'c2'"),
+        ([{"from": "10.0.0.0/9"}, {"from": "10.128.0.0/9"}], {"from": "10.0.0.0/8"}, "'c0' and 'c1'"),
+        ([{"from": "10.0.0.0/9"}, {"from": "10.128.0.0/10"}], {"from": "10.0.0.0/8"}, ""),
+        ([{"to": "10.0.0.0/8"}, {"to": "fc00::/7"}], {"to": ["10.9.0.0/16", "fc00::/8"]}, "'c0' and 'c1'"),
+        ([{"family": "ipv4"}, {"family": "ipv6"}], "udp", "'c0' and 'c1'"),
+        ([{"family": "ipv4", "opened": "inside"}, {"family": "ipv6"}], "udp", ""),
+        ([{"opened": "inside"}, {"opened": "outside"}], "tcp/80", "'c0' and 'c1'"),
+        ([{"dscp": "ef"}, {"dscp": "cs1"}], {"dscp": ["cs1", "ef"]}, "'c0' and 'c1'"),
+        ([{"dscp": "ef"}, {"dscp": "cs1"}], {"protocol": "udp"}, ""),
+    ],
+)
+def test_matches_that_together_take_all(above: list[Any], match: Any, named: str) -> None:
+    faults = unreachable(*above, match)[1]
+    if named:
+        assert faults == {len(above): f"no packet can reach this match: {named} above together take all of them"}
+    else:
+        assert faults == {}
+
+
+# Few conditions with few values, so that some take together what another is for.
+_FEW = st.fixed_dictionaries(
+    {},
+    optional={
+        "from": st.sampled_from(["10.0.0.0/9", "10.128.0.0/9", "10.0.0.0/8"]),
+        "family": st.just("ipv4"),
+        "opened": st.sampled_from(["inside", "outside"]),
+        "dscp": st.sampled_from(["ef", "cs1", ["ef", "cs1"]]),
+    },
+).flatmap(
+    lambda table: st.sampled_from([table or {"protocol": "tcp"}, *({**table, "protocol": "tcp", "port": port} for port in ("1-80", "81-400", "50-100"))])
+)
+
+
+@given(st.lists(_FEW, min_size=3, max_size=5), firsts(), st.sampled_from(["inside", "outside"]))
+@settings(max_examples=200, deadline=None)
+def test_no_packet_reaches_what_is_said_to_be_out_of_reach(tables: list[dict[str, Any]], packet: Packet, opened: Any) -> None:
+    found, lost = unreachable(*tables)
+    for index in lost:
+        if matches(found[index], packet, opened):
+            assert any(matches(one, packet, opened) for one in found[:index])
 
 
 @pytest.mark.parametrize(
