@@ -41,12 +41,23 @@ def _taken(match: Match, earlier: "_Earlier") -> list[str]:
         if missing is None:
             return [repr(name)]
         found = alike.setdefault(missing, [])
-        if missing and len(found) < _MOST_TOGETHER:
+        if missing and len(found) < _MOST_TOGETHER and _touch(missing, before, match):
             found.append((name, before))
     for condition, matches in alike.items():
         if len(matches) > 1 and _TOGETHER[condition]([one for _, one in matches], match):
             return list(dict.fromkeys(repr(name) for name, _ in matches))
     return []
+
+
+def _touch(condition: str, one: Match, other: Match) -> bool:
+    """Whether both may hold of a packet, as far as networks tell: of a thousand subscribers each has an address of its own."""
+    if condition == "from":
+        return _networks_touch(one.sources, other.sources)
+    return condition != "to" or _networks_touch(one.destinations, other.destinations)
+
+
+def _networks_touch(ones: tuple[Network, ...], others: tuple[Network, ...]) -> bool:
+    return not others or any(one.version == other.version and one.overlaps(other) for one in ones for other in others)
 
 
 class _Earlier:
