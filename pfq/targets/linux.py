@@ -10,7 +10,7 @@ from pfq.site.differences import DIFFERENCES
 from pfq.site.systems import System, schedulers
 from pfq.targets.files import Ability, File
 from pfq.targets.linux_arrival import arrival_lines, arrival_pieces, police_lines
-from pfq.targets.linux_bpf import MOST_INSTRUCTIONS, TooLong
+from pfq.targets.linux_assembler import MOST_INSTRUCTIONS, TooLong
 from pfq.targets.linux_kernels import FEATURES, PIECES, has
 from pfq.targets.linux_marks import LinkMarks, TooManyClasses, flow_marks
 from pfq.targets.linux_names import ifb_name, remark, word
@@ -105,9 +105,9 @@ def _queues(plan: Plan, gateway: Gateway, planted: tuple[Root, ...], marks: dict
                 try:
                     lines += arrival_lines(gateway.system, root, tree, marks[tree.tree.link])
                 except TooLong as error:
-                    message = f"link {tree.tree.link!r}: the rules for arriving packets take {error} instructions, and the kernel takes {MOST_INSTRUCTIONS}"
+                    message = f"link {tree.tree.link!r}: one rule for arriving packets takes {error} instructions, and tc takes {MOST_INSTRUCTIONS}"
                     place = plan.source.place(tree.uplink.path)
-                    raise Refused([Diagnostic("too-many-rules", message, place, "shape_down = 'inside', or fewer rules")]) from None
+                    raise Refused([Diagnostic("too-many-rules", message, place, "shape_down = 'inside', or several rules instead of it")]) from None
     for uplink in gateway.uplinks:
         if uplink.down and uplink.down.where == "police":
             lines += police_lines(gateway.system, uplink, uplink.down)

@@ -5,7 +5,8 @@ Sources: tc-mirred(8), tc-ctinfo(8), tc-connmark(8), tc-bpf(8), tc-police(8); LI
 
 from pfq.plan.model import Tree, Uplink
 from pfq.site.systems import System
-from pfq.targets.linux_bpf import MATCH, NO_MATCH, program
+from pfq.targets.linux_assembler import MOST_INSTRUCTIONS
+from pfq.targets.linux_bpf import MATCH, NO_MATCH, programs, unshaped_program
 from pfq.targets.linux_kernels import has
 from pfq.targets.linux_marks import LinkMarks
 from pfq.targets.linux_names import word
@@ -41,22 +42,36 @@ def arrival_lines(system: System, root: Root, planted: Planted, marks: LinkMarks
         f"{add} prio 1 {_everything(system)} action {_restore(system, marks)} continue",
     ]
     if uplink.classifier.exclude:
-        code = program(uplink, marks, dict.fromkeys(where, NO_MATCH), MATCH)
+        code = unshaped_program(uplink.classifier.exclude, marks.mask, marks.unshaped)
         lines.append("# not shaped: goes its way")
         lines.append(f"{add} prio 2 handle 1 bpf bytecode '{code}' action skbedit mark 0 pipe action pass")
     redirect = f"action mirred egress redirect dev {device}"
     if root.scheduler == "cake":
-        # CAKE takes the tin from the packet's priority, which must be there before it is queued.
-        for index, (name, address) in enumerate(where.items()):
-            code = program(uplink, marks, {other: MATCH if other == name else NO_MATCH for other in where}, NO_MATCH)
-            lines.append(f"# {name}")
-            lines.append(f"{add} prio {3 + index} handle 1 bpf bytecode '{code}' action skbedit priority {address} mark 0 pipe {redirect}")
-        return lines
+        return [*lines, *_tin_lines(uplink, marks, where, add, redirect)]
     lines.append(f"{add} prio 3 {_everything(system)} {redirect}")
-    code = program(uplink, marks, {name: _number(address) for name, address in where.items()}, NO_MATCH)
     parent = f"{INNER_PRIO}:" if root.scheduler == "prio" else "1:"
-    lines.append("# mark, rules and express test in one program; the mark goes, as it came")
-    lines.append(f"filter add dev {device} parent {parent} protocol all prio 1 handle 1 bpf bytecode '{code}' action skbedit mark 0")
+    codes = programs(uplink, marks, {name: _number(address) for name, address in where.items()})
+    several = "" if len(codes) == 1 else f"; {len(codes)} of them, since tc takes {MOST_INSTRUCTIONS} instructions at most"
+    lines.append(f"# mark, rules and express test in one program{several}; the mark goes, as it came")
+    for number, code in enumerate(codes, 1):
+        lines.append(f"filter add dev {device} parent {parent} protocol all prio {number} handle 1 bpf bytecode '{code}' action skbedit mark 0")
+    return lines
+
+
+def _tin_lines(uplink: Uplink, marks: LinkMarks, where: dict[str, str], add: str, redirect: str) -> list[str]:
+    """CAKE takes the tin from the packet's priority, which must be there before it is queued: a program for each class tells whether a packet
+    is of that class."""
+    by_class = {name: programs(uplink, marks, {other: MATCH if other == name else NO_MATCH for other in where}) for name in where}
+    lines = []
+    preference = 3
+    # What an earlier part of the rules decides, for whatever class, must not come to a later part.
+    for part in range(max(map(len, by_class.values()))):
+        for name, codes in by_class.items():
+            lines.append(f"# {name}")
+            lines.append(
+                f"{add} prio {preference} handle 1 bpf bytecode '{codes[part]}' action skbedit priority {where[name]} mark 0 pipe {redirect}"
+            )
+            preference += 1
     return lines
 
 

@@ -6,8 +6,9 @@ _M32 = 0xFFFFFFFF
 _NET, _AD = -0x100000, -0x1000
 
 
-def run(bytecode: str, packet: bytes, protocol: int, mark: int) -> int:
-    """What the program returns. packet: from the network header on; a load beyond its end ends the program with 0."""
+def run(bytecode: str, packet: bytes, protocol: int, mark: int, taken: list[int] | None = None) -> int:
+    """What the program returns. packet: from the network header on; a load beyond its end ends the program with 0.
+    taken: its first number is raised by the instructions that were run."""
     count, *rows = bytecode.split(",")
     program = [tuple(map(int, row.split())) for row in rows]
     assert len(program) == int(count)
@@ -15,6 +16,8 @@ def run(bytecode: str, packet: bytes, protocol: int, mark: int) -> int:
     memory: list[int | None] = [None] * 16
     while True:
         code, yes, no, k = program[at]
+        if taken is not None:
+            taken[0] += 1
         at += 1
         signed = k - (1 << 32) if k & 0x80000000 else k
         kind = code & 0x07
