@@ -65,6 +65,7 @@ RULES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "PFQ405": ("vlan_queue_length", "site", ()),
     "PFQ406": ("above_line_rate", "site", ()),
     "PFQ407": ("unused_definition", "site", ()),
+    "PFQ408": ("default_held_back", "site", ()),
 }
 
 # Findings of these come from the runner, not from a check of their own.

@@ -83,3 +83,38 @@ def test_what_pfq_compiles_is_not_refused() -> None:
         assert [finding.message for finding in found if finding.severity == "error"] == []
         seen += 1
     assert seen
+
+
+DEFAULT = """[links.dsl]
+up = "10 Mbit"
+down = "50 Mbit"
+policy = "office"
+
+[policies.office]
+classes = [
+  {{ name = "express", express = true }},
+  {{ name = "web", match = "tcp/443"{web} }},
+  {{ name = "rest", default = true{rest} }},
+]
+
+[hosts.gw]
+system = "linux-6.1"
+links.dsl = "ppp0"
+"""
+
+
+@pytest.mark.parametrize(
+    ("web", "rest", "held"),
+    [
+        (", share = 2", ', guarantee = "1 Mbit"', True),
+        (", share = 2", "", False),
+        (", share = 2", ', guarantee = "1 Mbit", share = 1', False),
+        # The rest has the larger part all the same.
+        (", share = 2", ', guarantee = "80%"', False),
+        # Nobody divides what is left: it goes to whoever wants it.
+        ("", ', guarantee = "1 Mbit"', False),
+    ],
+)
+def test_a_default_class_with_a_guarantee_alone(web: str, rest: str, held: bool) -> None:
+    codes = {finding.code for finding in lint(DEFAULT.format(web=web, rest=rest), "site").findings}
+    assert ("PFQ408" in codes) is held

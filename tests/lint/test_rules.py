@@ -62,6 +62,7 @@ NAMES = {
     "PFQ405": "vlan-queue-length",
     "PFQ406": "above-line-rate",
     "PFQ407": "unused-definition",
+    "PFQ408": "default-held-back",
 }
 
 
