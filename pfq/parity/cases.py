@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pfq.headers import fields as space
 from pfq.headers.algebra import Condition
 from pfq.headers.asking import View, Way
+from pfq.parity.gateways import wire
 from pfq.parity.ordinary import well_formed_flow
 from pfq.parity.places import in_networks, is_address
 from pfq.parity.reference import INSIDE, LINK
@@ -48,7 +49,7 @@ class Case:
 
 def cases(gateway: Gateway, uplink: Uplink) -> Iterator[Case]:
     """Every kind of flow that crosses a link."""
-    link = uplink.interface
+    link = wire(gateway, uplink)
     arms = [(arm.interface, arm.networks) for arm in gateway.inside] or [(SOME_INSIDE, ())]
     for interface, networks in arms:
         yield Case(gateway, uplink, Way(interface, link), Way(INSIDE, LINK), networks)
@@ -78,6 +79,9 @@ def _on_arm(case: Case, view: View, near: str, public: list[Address]) -> Conditi
     of 1:1 NAT whose host is there."""
     (six,) = view.bits[space.FAMILY]
     found = in_networks(view, near, case.networks)
+    if case.way.enters == case.way.leaves:
+        # On a gateway with one arm only addresses tell what is inside.
+        return found
     for version, family in ((4, ~six), (6, six)):
         if not any(network.version == version for network in case.networks):
             found = found | (family & ~is_address(view, near, public))

@@ -1,7 +1,7 @@
 """A gateway's ruleset against the plan: every packet of every link, at every moment of its flow."""
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from pfq.headers import fields as space
 from pfq.headers.algebra import Condition
@@ -9,11 +9,11 @@ from pfq.headers.asking import BLOCK, Passage, Ruleset, View, later_view, openin
 from pfq.headers.bits import any_of, masked, same
 from pfq.headers.diagrams import Diagrams
 from pfq.parity.cases import Case, cases, flows, usual_hosts
-from pfq.parity.ordinary import QUESTIONS, QUESTIONS6, is_stray, well_formed_packet
+from pfq.parity.ordinary import QUESTIONS, QUESTIONS6, is_about_others, is_answer, well_formed_packet
 from pfq.parity.outcomes import Outcome, Trees, trees_of
-from pfq.parity.proof import MOMENTS, Answers, Difference, Moment, Pair, Party, Witness, answers, differences
-from pfq.parity.reference import DOWN, OPTIONS, UP, Reference, is_begun, is_later_fragment
-from pfq.parity.unavoidable import fragments_left_out, together, unavoidable
+from pfq.parity.proof import MOMENTS, Answers, Difference, Moment, Pair, Party, Witness, answers, differences, within
+from pfq.parity.reference import DOWN, UP, Reference, is_begun, is_later_fragment
+from pfq.parity.unavoidable import dropped_by_nature, fragments_left_out, together, unavoidable
 from pfq.parity.witness import FAR, Usual, usual
 from pfq.plan.classify import ICMP, ICMP6
 from pfq.plan.model import Gateway, Plan, Uplink
@@ -48,8 +48,8 @@ def judge(plan: Plan, gateway: Gateway, uplink: Uplink, ruleset: Ruleset, diagra
     trees = trees_of(gateway, uplink, plan.source)
     causes: dict[tuple[object, ...], Finding] = {}
     for case in cases(gateway, uplink):
-        for finding in _case(plan, case, trees, ruleset, diagrams):
-            if finding.names and set(finding.names) <= {*plan.accept, OPTIONS}:
+        for finding in _case(plan, case, trees, ruleset, diagrams, verdict.accepted):
+            if finding.names and set(finding.names) <= set(plan.accept):
                 verdict.accepted.setdefault(finding.names, finding)
                 continue
             known = causes.setdefault((finding.names, finding.witness.cause), finding)
@@ -84,21 +84,22 @@ def _as_seen(case: Case, trees: Trees) -> Callable[[Passage], Outcome]:
     return read
 
 
-def _universe(case: Case, diagrams: Diagrams, plan: Answers, gateway: Answers) -> dict[Moment, Condition]:
-    """The packets of each moment that the proof is about. The later packets are those of flows whose first packet both let through."""
+def _universe(case: Case, diagrams: Diagrams, plan: Answers, gateway: Answers) -> dict[Moment, list[Condition]]:
+    """The packets of each moment that the proof is about: those for which all of the conditions hold. The later packets are those of flows
+    whose first packet both let through."""
     first = opening_view(diagrams)
     begun = is_begun(first)
-    # A later fragment begins nothing: it is a part of what its first one begins.
     system = case.gateway.system
-    possible = flows(case, first) & well_formed_packet(first) & ~is_later_fragment(first) & ~fragments_left_out(system, first)
+    # A later fragment begins nothing: it is a part of what its first one begins.
+    possible = [flows(case, first), well_formed_packet(first), ~is_later_fragment(first), ~is_answer(first), ~fragments_left_out(system, first)]
     if case.uplink.inbound is not None and not case.opened_inside:
         # Whether a connection from before may go on is the inbound policy's business, in which systems differ.
-        possible = possible & begun
-    flow = possible & begun & plan.passed(diagrams) & gateway.passed(diagrams)
-    found: dict[Moment, Condition] = {"first": possible}
+        possible.append(begun)
+    flow = [begun, plan.passed(diagrams), gateway.passed(diagrams), *possible]
+    found: dict[Moment, list[Condition]] = {"first": possible}
     for moment in MOMENTS[1:]:
         view = later_view(diagrams, moment == "reply")
-        found[moment] = flow & well_formed_packet(view) & ~fragments_left_out(system, view) & _belongs(first, view, moment == "reply")
+        found[moment] = [well_formed_packet(view), ~fragments_left_out(system, view), _belongs(first, view, moment == "reply"), *flow]
     return found
 
 
@@ -123,33 +124,50 @@ def _usual(case: Case) -> list[Usual]:
     return usual(near, far) if case.opened_inside else usual(far, near)
 
 
-def _case(plan: Plan, case: Case, trees: Trees, ruleset: Ruleset, diagrams: Diagrams) -> Iterator[Finding]:
+def _case(plan: Plan, case: Case, trees: Trees, ruleset: Ruleset, diagrams: Diagrams, known: Container[tuple[str, ...]]) -> Iterator[Finding]:
+    """What is found of one kind of flow. known: names of differences of which nobody needs a further packet."""
     pair = Pair(diagrams, plan_party(plan, case, trees), gateway_party(case, trees, ruleset))
     wanted, seen = (answers(party, diagrams) for party in (pair.one, pair.other))
-    left = differences(wanted, seen, _universe(case, diagrams, wanted, seen), is_stray(opening_view(diagrams)))
+    left = differences(wanted, seen, _pardoned(case, diagrams))
+    universe = _universe(case, diagrams, wanted, seen)
     order = _usual(case)
     for lost, names in together(unavoidable(case.gateway.system)):
         if not left:
             break
-        weaker = answers(plan_party(plan, case, trees, lost), diagrams)
-        explained, rest = _explained(left, weaker)
+        explained, left = _explained(left, answers(plan_party(plan, case, trees, lost), diagrams))
         for difference in explained:
-            yield from (Finding(case, witness, names) for witness in pair.witnesses(difference, order)[:1])
-        left = rest
+            real = None if names in known else _real(difference, universe, diagrams)
+            if real is not None:
+                yield Finding(case, pair.simplest_witness(real, order), names)
     for difference in left:
-        yield from (Finding(case, witness) for witness in pair.witnesses(difference, order))
+        real = _real(difference, universe, diagrams)
+        if real is not None:
+            yield from (Finding(case, witness) for witness in pair.witnesses(real, order))
+
+
+def _pardoned(case: Case, diagrams: Diagrams) -> dict[Moment, Condition]:
+    views = {moment: opening_view(diagrams) if moment == "first" else later_view(diagrams, moment == "reply") for moment in MOMENTS}
+    return {moment: dropped_by_nature(case.gateway.system, view) for moment, view in views.items()}
+
+
+def _real(difference: Difference, universe: Mapping[Moment, Sequence[Condition]], diagrams: Diagrams) -> Difference | None:
+    """The packets of a difference that there can be."""
+    conditions = universe[difference.moment]
+    if difference.moment == "first" and difference.one.blocked == difference.other.blocked:
+        conditions = [*conditions, ~is_about_others(opening_view(diagrams))]
+    return within(difference, conditions)
 
 
 def _explained(found: list[Difference], weaker: Answers) -> tuple[list[Difference], list[Difference]]:
     """The packets that go where a plan without some abilities has them too, and the others."""
-    explained, rest = [], []
+    explained: list[Difference] = []
+    rest: list[Difference] = []
     for one in found:
         agreed = weaker.found[one.moment].get(one.other)
-        part = one.where & agreed if agreed is not None else None
-        if part is None or not part.satisfiable():
+        if agreed is None:
             rest.append(one)
             continue
-        explained.append(Difference(one.moment, one.one, one.other, part))
-        if (one.where & ~part).satisfiable():
-            rest.append(Difference(one.moment, one.one, one.other, one.where & ~part))
+        for part, into in ((one.where & agreed, explained), (one.where & ~agreed, rest)):
+            if part.satisfiable():
+                into.append(replace(one, where=part))
     return explained, rest

@@ -26,8 +26,8 @@ _MOST_PAYLOAD = 65_535 - 120
 QUESTIONS = {8: 0, 13: 14, 15: 16, 17: 18}
 QUESTIONS6 = {128: 129}
 # Messages that begin none: those about other packets, and answers (RFC 792, 4443, 4861, 2710; pf.c pf_icmp_mapping).
-_STRAYS = (0, 3, 4, 5, 9, 11, 12, 14, 16, 18, 34, 36)
-_STRAYS6 = (1, 2, 3, 4, 129, 131, 136, 140, 201)
+_ABOUT_OTHERS, _ABOUT_OTHERS6 = (3, 4, 5, 11, 12), (1, 2, 3, 4)
+_ANSWERS, _ANSWERS6 = (0, 9, 14, 16, 18, 34, 36), (129, 131, 136, 140, 201)
 
 
 def well_formed_flow(view: View) -> Condition:
@@ -69,12 +69,21 @@ def well_formed_packet(view: View) -> Condition:
     return six.ite(zero(space.HEADER_WORDS), four) & of_tcp & of_icmp & payload & ~parts
 
 
-def is_stray(view: View) -> Condition:
-    """Where a packet is an ICMP message that begins no flow. Which class one has that belongs to no flow either, nobody has said."""
+def _is_icmp(view: View, types: Sequence[int], types6: Sequence[int]) -> Condition:
     algebra, bits = view.algebra, view.bits
     (six,) = bits[space.FAMILY]
 
-    def among(types: Sequence[int], protocol: int) -> Condition:
-        return any_of(algebra, [masked(algebra, bits[space.ICMP_TYPE], number) for number in types]) & masked(algebra, bits[space.PROTOCOL], protocol)
+    def among(listed: Sequence[int], protocol: int) -> Condition:
+        return any_of(algebra, [masked(algebra, bits[space.ICMP_TYPE], number) for number in listed]) & masked(algebra, bits[space.PROTOCOL], protocol)
 
-    return six.ite(among(_STRAYS6, ICMP6), among(_STRAYS, ICMP))
+    return six.ite(among(types6, ICMP6), among(types, ICMP))
+
+
+def is_about_others(view: View) -> Condition:
+    """Where a packet is an ICMP message about another packet. It has that one's class; nobody has said which has one that belongs to none."""
+    return _is_icmp(view, _ABOUT_OTHERS, _ABOUT_OTHERS6)
+
+
+def is_answer(view: View) -> Condition:
+    """Where a packet is an ICMP answer, which begins no flow."""
+    return _is_icmp(view, _ANSWERS, _ANSWERS6)

@@ -1,7 +1,7 @@
 """Two rulesets and all packets: where they put a packet differently, and one packet for every cause."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from pfq.headers.algebra import Algebra, Condition, Exactly
@@ -101,25 +101,33 @@ class Difference:
     where: Condition
 
 
-def differences(one: Answers, other: Answers, among: Mapping[Moment, Condition], unclassed: Condition) -> list[Difference]:
-    """Every pair of different outcomes that some packet has, of the packets `among`. unclassed: first packets of which only matters whether
-    they are blocked."""
+def differences(one: Answers, other: Answers, pardoned: Mapping[Moment, Condition]) -> list[Difference]:
+    """Every pair of different outcomes that some packet has; but what the other blocks of the packets `pardoned` is none."""
     found = []
-    for moment, universe in among.items():
-        for mine, where in one.found[moment].items():
-            theirs = other.found[moment].get(mine)
-            rest = where & universe
-            if theirs is not None:
-                rest = rest & ~theirs
+    for moment, mine in one.found.items():
+        for outcome, where in mine.items():
+            theirs = other.found[moment].get(outcome)
+            rest = where if theirs is None else where & ~theirs
             if not rest.satisfiable():
                 continue
-            for outcome, part in other.found[moment].items():
+            for another, part in other.found[moment].items():
                 both = rest & part
-                if moment == "first" and outcome.blocked == mine.blocked:
-                    both = both & ~unclassed
-                if outcome != mine and both.satisfiable():
-                    found.append(Difference(moment, mine, outcome, both))
+                if another.blocked and moment in pardoned:
+                    both = both & ~pardoned[moment]
+                if another != outcome and both.satisfiable():
+                    found.append(Difference(moment, outcome, another, both))
     return found
+
+
+def within(difference: Difference, universe: Sequence[Condition]) -> Difference | None:
+    """The part of a difference for which all of the conditions hold; None if there is none. They are joined one after the other: most often
+    the first few leave nothing, and all of them together are large."""
+    where = difference.where
+    for condition in universe:
+        where = where & condition
+        if not where.satisfiable():
+            return None
+    return replace(difference, where=where)
 
 
 @dataclass(frozen=True)
@@ -163,13 +171,17 @@ class Pair:
         found: list[Witness] = []
         rest = difference.where
         while rest.satisfiable() and len(found) < MOST_CAUSES:
-            values = simplest(self.diagrams, rest, order)
-            witness = self.witness(values, difference.moment)
-            if (witness.one.outcome, witness.other.outcome) != (difference.one, difference.other):
-                raise Disagreement(f"{values}: {witness.one.outcome} and {witness.other.outcome} instead of {difference.one} and {difference.other}")
-            found.append(witness)
-            rest = rest & ~self._same_cause(witness, rest)
+            found.append(self.simplest_witness(replace(difference, where=rest), order))
+            rest = rest & ~self._same_cause(found[-1], rest)
         return found
+
+    def simplest_witness(self, difference: Difference, order: Sequence[Usual]) -> Witness:
+        """The simplest packet of a difference, confirmed by evaluating it alone. Raises Disagreement."""
+        values = simplest(self.diagrams, difference.where, order)
+        witness = self.witness(values, difference.moment)
+        if (witness.one.outcome, witness.other.outcome) != (difference.one, difference.other):
+            raise Disagreement(f"{values}: {witness.one.outcome} and {witness.other.outcome} instead of {difference.one} and {difference.other}")
+        return witness
 
     def _same_cause(self, witness: Witness, where: Condition) -> Condition:
         """The packets of which the same lines decided as of the witness."""

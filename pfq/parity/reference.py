@@ -7,10 +7,10 @@ from typing import Any, Literal
 from pfq.headers import fields as space
 from pfq.headers.algebra import Bits, Condition
 from pfq.headers.asking import BLOCK, PASS, Passage, View, Way
-from pfq.headers.bits import any_of, at_least, choose, constant, masked
+from pfq.headers.bits import any_of, choose, constant, masked
 from pfq.headers.decide import decide
 from pfq.parity.admitted import admitted
-from pfq.parity.packet import ACK, SYN, WORDS
+from pfq.parity.packet import ACK, SYN
 from pfq.parity.places import in_networks, in_ranges
 from pfq.plan.classify import EXCLUDED, ICMP, ICMP6, LOW_DELAY, TCP
 from pfq.plan.model import Classifier, Express, Gateway, Plan, Uplink
@@ -23,9 +23,6 @@ UP, DOWN = "up", "down"
 # What a system may be unable to do: names of `pfq.site.differences`, and one that is a part of the first.
 EXPRESS_6, DSCP_6, EXACT, EXTENSIONS = "ipv6-express", "ipv6-dscp", "exact-low-delay", "ipv6-extension-express"
 ACKS_6 = "ipv6-express: empty ACKs"
-# pf drops packets with IP options, and some releases those with IPv6's extension headers, where no rule has `allow-opts` (pf.c pf_test,
-# pf_walk_header6; pf.conf(5)).
-OPTIONS = "ip-options"
 
 
 def is_protocol(view: View, protocol: int | Literal["icmp"]) -> Condition:
@@ -163,10 +160,10 @@ class Reference:
         """The class of each first packet; BLOCK for what the inbound policy does not let in."""
         uplink = self.uplink
         opened: Side = "inside" if way.leaves == LINK else "outside"
-        refused = self._options(view)
+        refused = view.algebra.nothing
         if opened == "outside":
             if uplink.inbound is not None:
-                refused = refused | ~admitted(self.gateway, uplink, uplink.inbound, view)
+                refused = ~admitted(self.gateway, uplink, uplink.inbound, view)
                 self._note(view, refused, uplink.inbound.path, "inbound", "not among the services that may come in")
             view = as_inside_sees_it(view, uplink.one_to_one)
         rules = flow_rules(uplink.classifier, view, opened, DSCP_6 not in self.lost)
@@ -178,18 +175,7 @@ class Reference:
     def following(self, memory: Any, way: Way, view: View) -> Mapping[Passage, Condition]:
         """The class of each later packet."""
         rules, refused = memory
-        options = self._options(view)
-        found = _passages(way, self._classes(view, rules, refused | options))
-        if options.satisfiable():
-            found[Passage(BLOCK)] = options
-        return found
-
-    def _options(self, view: View) -> Condition:
-        """Where a packet is dropped for its IP options."""
-        algebra = view.algebra
-        if OPTIONS not in self.lost:
-            return algebra.nothing
-        return at_least(algebra, view.bits[space.HEADER_WORDS], WORDS + 1) | at_least(algebra, view.bits[space.EXTENSION_WORDS], 1)
+        return _passages(way, self._classes(view, rules, refused))
 
     def _classes(self, view: View, rules: Mapping[int, Condition], refused: Condition) -> dict[str | None, Condition]:
         classifier = self.uplink.classifier

@@ -6,14 +6,14 @@ from itertools import combinations
 from pfq.headers import fields as space
 from pfq.headers.algebra import Condition
 from pfq.headers.asking import View
-from pfq.headers.bits import masked
-from pfq.parity.reference import ACKS_6, DSCP_6, EXACT, EXPRESS_6, EXTENSIONS, OPTIONS
+from pfq.headers.bits import at_least, masked
+from pfq.parity.packet import WORDS
+from pfq.parity.reference import ACKS_6, DSCP_6, EXACT, EXPRESS_6, EXTENSIONS
 from pfq.site.systems import System
 
 
 def unavoidable(system: System) -> dict[str, str]:
-    """What the plan loses on this system (`Reference.lost`), and the name of the difference that a model accepts it by; '' where
-    nobody is asked, since no model can do without."""
+    """What the plan loses on this system (`Reference.lost`), and the name of the difference that a model accepts it by."""
     if system.family == "linux":
         from pfq.targets.linux_kernels import has
 
@@ -26,14 +26,14 @@ def unavoidable(system: System) -> dict[str, str]:
         lost[EXACT] = EXACT
     if not dialect.dscp_ipv6:
         lost[DSCP_6] = DSCP_6
-    return lost | {OPTIONS: ""}
+    return lost
 
 
 def together(lost: dict[str, str]) -> Iterator[tuple[frozenset[str], tuple[str, ...]]]:
     """Every set of them that may lie behind one packet's class, the smaller ones first, with the names to accept."""
     for many in range(1, len(lost) + 1):
         for chosen in combinations(lost, many):
-            yield frozenset(chosen), tuple(dict.fromkeys(lost[one] or one for one in chosen))
+            yield frozenset(chosen), tuple(dict.fromkeys(lost[one] for one in chosen))
 
 
 def fragments_left_out(system: System, view: View) -> Condition:
@@ -52,3 +52,12 @@ def fragments_left_out(system: System, view: View) -> Condition:
     if not (features.scrub_reassembles_ipv6 or features.reassembles_unless_told):
         left_out = six & ~whole
     return left_out | later if features.fragments_lose_queue else left_out
+
+
+def dropped_by_nature(system: System, view: View) -> Condition:
+    """Packets that a pf drops by itself where no rule says `allow-opts`: those with IP options, and in some releases those with IPv6's
+    extension headers (pf.c pf_test, pf_walk_header6; pf.conf(5))."""
+    algebra, bits = view.algebra, view.bits
+    if system.family == "linux":
+        return algebra.nothing
+    return at_least(algebra, bits[space.HEADER_WORDS], WORDS + 1) | at_least(algebra, bits[space.EXTENSION_WORDS], 1)
