@@ -22,6 +22,7 @@ from pfq.simulate.schedulers.fifo import Fifo, HeadDrop
 from pfq.simulate.schedulers.fq_codel import LINUX_BATCH, OPENBSD_LIMIT, FqCodel
 from pfq.simulate.schedulers.hfsc import Hfsc, HfscClass
 from pfq.simulate.schedulers.htb import Htb, HtbClass
+from pfq.simulate.schedulers.linux_cbq import LinuxCbq, LinuxCbqClass
 from pfq.simulate.schedulers.red import Red
 from pfq.simulate.schedulers.sfq import Sfq
 from pfq.simulate.schedulers.strict import Bands, Strict
@@ -90,7 +91,7 @@ class _Maker:
             scheduler = "hfsc"
         maker = getattr(self, f"_{family}_{scheduler}", None)
         if maker is None:
-            hint = "choose another `scheduler` for the simulation: htb, hfsc, prio or cake on Linux"
+            hint = "choose another `scheduler` for the simulation"
             raise refuse("not-simulated", f"{scheduler} of {self.system.name} is not simulated", hint=hint)
         discipline, words = maker()
         return Made(discipline, self.counted or self.queues, [leaf.name for leaf in self.leaves], self.lengths, words)
@@ -278,6 +279,30 @@ class _Maker:
 
         level(self.tree.queues, top, self.rate)
         return Htb(classes, [leaves[leaf.name] for leaf in self.leaves]), f"Linux htb, burst {burst} bytes"
+
+    def _linux_cbq(self) -> tuple[Discipline, str]:
+        speed = self.tree.beside or max(10_000_000, 10 * self.rate)
+        mtu = self.tree.mtu
+        device = LinuxCbqClass(None, speed, 7, mtu, speed // 8, True, True, None)
+        top = LinuxCbqClass(device, self.rate, 7, self.packet, max(self.rate // 80, 1), True, True, None)
+        classes, leaves = [top], {}
+        ranks = self._ranks()
+
+        def level(queues: tuple[PlannedQueue, ...], parent: LinuxCbqClass) -> None:
+            for queue in queues:
+                figure = (queue.ceiling.rate if queue.ceiling else queue.guarantee.rate if queue.guarantee else queue.share).value
+                waits = None if queue.children else self.queues[self.index[queue.name]]
+                # Without a priority tc takes the last one.
+                priority = 7 if queue.children else ranks[self.index[queue.name]]
+                item = LinuxCbqClass(parent, figure, priority, self.packet, max(figure // 80, 1), queue.ceiling is not None, False, waits)
+                classes.append(item)
+                if queue.children:
+                    level(queue.children, item)
+                else:
+                    leaves[queue.name] = item
+
+        level(self.tree.queues, top)
+        return LinuxCbq(device, classes, [leaves[leaf.name] for leaf in self.leaves], speed, mtu), "Linux cbq, bounded and isolated"
 
     def _linux_cake(self) -> tuple[Discipline, str]:
         tins: Tins = "besteffort" if len(self.leaves) == 1 else "diffserv4"

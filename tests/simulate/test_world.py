@@ -30,7 +30,7 @@ def _subject(system: str, more: str = "", link: str = "up = '2 Mbit'\ndown = '10
 
 SCHEDULERS = [
     ("openbsd-4.4", "priq"), ("openbsd-4.4", "hfsc"), ("openbsd-4.4", "cbq"), ("openbsd-7.6", "hfsc"), ("freebsd-14", "priq"), ("freebsd-14", "hfsc"),
-    ("freebsd-14", "cbq"), ("linux-6.1", "htb"), ("linux-6.1", "hfsc"), ("linux-6.1", "prio"), ("linux-6.1", "cake"),
+    ("freebsd-14", "cbq"), ("linux-6.1", "htb"), ("linux-6.1", "hfsc"), ("linux-6.1", "prio"), ("linux-6.1", "cake"), ("linux-5.10", "cbq"),
 ]
 
 
