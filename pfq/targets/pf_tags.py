@@ -34,6 +34,16 @@ def needs_tag(match: Match, hidden: tuple[Network, ...]) -> bool:
     return match.opened != "outside" and any(overlap(source, item) for source in match.sources for item in hidden)
 
 
+def loses_source_port(match: Match, gateway: Gateway, uplink: Uplink) -> bool:
+    """Whether a match asks for source ports that NAT has changed before rules on the link's interface see them. 1:1 NAT keeps ports
+    (pf.conf(5), binat); where a match needs a tag anyway, the inside interface sees the port."""
+    if not uplink.nat or not match.source_ports or match.opened == "outside" or needs_tag(match, translated(gateway, uplink)):
+        return False
+    version = 4 if isinstance(uplink.nat, bool) else uplink.nat.version
+    inside = any(item.version == version for arm in gateway.inside for item in arm.networks)
+    return inside and match.family in (None, version) and not match.sources and (not match.destinations or any(d.version == version for d in match.destinations))
+
+
 def visible_sources(match: Match, hidden: tuple[Network, ...]) -> tuple[Network, ...]:
     """The sources of a match that (also) leave untranslated."""
     return tuple(source for source in match.sources if not within(source, hidden))
@@ -50,6 +60,11 @@ def check_tags(gateway: Gateway, dialect: Dialect, faults: Faults) -> None:
     first: tuple[Uplink, list[tuple[str, Match]]] | None = None
     for uplink in gateway.uplinks:
         hidden = translated(gateway, uplink)
+        for rule in uplink.classifier.rules:
+            if loses_source_port(rule.match, gateway, uplink):
+                message = f"class {rule.queue!r}: rules of {dialect.name} see source ports after NAT, which picks others"
+                hint = "say which inside networks it is `from`, or add opened = 'outside'"
+                faults.at((*rule.match.path, "source_port"), "unsupported", message, hint)
         tagged = [(rule.queue, rule.match) for rule in uplink.classifier.rules if needs_tag(rule.match, hidden)]
         if not tagged:
             continue
