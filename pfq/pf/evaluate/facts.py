@@ -22,8 +22,9 @@ _LINK_LOCAL = 0x3FA
 class Facts:
     """The machine and the tables of a tree."""
 
-    def __init__(self, tree: Tree, addresses: Mapping[str, Sequence[str]]) -> None:
+    def __init__(self, tree: Tree, addresses: Mapping[str, Sequence[str]], carriers: Mapping[str, str]) -> None:
         self._tree = tree
+        self._known = {*addresses, *carriers, *carriers.values()}
         self._given = {name: [_network(text) for text in listed] for name, listed in addresses.items()}
         self._tables: dict[str, Table] = {}
         for reading in (tree.reading, *tree.loaded):
@@ -61,7 +62,7 @@ class Facts:
 
     def is_interface(self, name: str) -> bool:
         """Whether a name is that of one interface; otherwise it is that of a group."""
-        return name[-1:].isdigit() or name in self._tree.reading.system.interfaces
+        return name[-1:].isdigit() or name in self._known or name in self._tree.reading.system.interfaces
 
     def group(self, name: str) -> frozenset[str] | None:
         """The interfaces of a group that somebody has described; None where nobody has."""

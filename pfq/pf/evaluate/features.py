@@ -9,9 +9,13 @@ from pfq.pf.dialects import Dialect, Span
 _ALWAYS: Span = ((0, 0), None)
 
 FEATURES: dict[str, tuple[Span, Span, str]] = {
-    "ipv6_like_ipv4": (
-        ((5, 0), None), ((14, 0), None),
-        "pf.c pf_test6 of OpenBSD 4.4 and FreeBSD 12.1: tos is 0 and nothing looks for empty ACKs; pf_test and pf_setup_pdesc of OpenBSD 5.4: one path",
+    "tos_of_ipv6": (
+        ((5, 3), None), ((13, 0), None),
+        "pf.c pf_test6 of OpenBSD 4.4 and FreeBSD 12.1: tos is 0; OpenBSD 5.4 pf_setup_pdesc; FreeBSD 13.1 pf_test6: IPV6_DSCP",
+    ),
+    "empty_acks_of_ipv6": (
+        ((5, 3), None), ((15, 0), None),
+        "pf.c pf_test6 of OpenBSD 4.4 and FreeBSD 12.1, 13.1: no test; OpenBSD 5.4, FreeBSD 15.0: one pf_test for both families",
     ),
     "ecn_masked": (((4, 9), None), _ALWAYS, "pf.c pf_test: tos is ip_tos & ~IPTOS_ECN_MASK; OpenBSD 4.4 takes the whole byte"),
     "scrub_reassembles_ipv6": (None, _ALWAYS, "pf_norm.c pf_normalize_ip6: OpenBSD 4.4 looks at fragments and lets them be"),
@@ -30,7 +34,8 @@ FEATURES: dict[str, tuple[Span, Span, str]] = {
 class Features:
     """The rows that a dialect has."""
 
-    ipv6_like_ipv4: bool
+    tos_of_ipv6: bool
+    empty_acks_of_ipv6: bool
     ecn_masked: bool
     scrub_reassembles_ipv6: bool
     fragments_lose_queue: bool

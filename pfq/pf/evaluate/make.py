@@ -27,7 +27,8 @@ def ruleset(
     """The rules of a tree, ready to be asked.
 
     carriers: the device that carries an interface's packets (pppoe0: em0; vlan5: em1), whose queues they wait in too. addresses: those of
-    interfaces, as `192.0.2.1/24`; `facts` says what holds where none are given. file_name: what places call rules that have no statement.
+    interfaces, as `192.0.2.1/24`; `facts` says what holds where none are given. A name without a digit at its end is that of a group, unless one of
+    these two says that it is an interface. file_name: what places call rules that have no statement.
     Raises Refused, with every fault: the text does not load, or it has something that is not modelled.
     """
     if tree.verdict.status:
@@ -38,7 +39,7 @@ def ruleset(
     rulesets = Rulesets(tree, file)
     filters, scrubs = rulesets.of(FILTER), rulesets.of(SCRUB)
     statements = {kind: rulesets.of(actions) for kind, actions in TRANSLATIONS.items()}
-    facts = Facts(tree, addresses)
+    facts = Facts(tree, addresses, carriers)
     every = [step for steps in (filters, scrubs, *statements.values()) for top in steps for step in top.every()]
     check(tree, every, facts)
     world = World(Features(dialect), facts, *_numbers([step.rule.tag for step in every]))

@@ -64,7 +64,7 @@ class Normalizing:
         tos = constant(view.algebra, value, 8)
         if self.world.features.ecn_masked:
             tos = (*tos[:6], *view.bits[TOS][6:])
-        if not self.world.features.ipv6_like_ipv4:
+        if not self.world.features.tos_of_ipv6:
             where = where & of_family(view, 4)
         return view.seen(**{TOS: choose(where, tos, view.bits[TOS])})
 

@@ -87,7 +87,7 @@ def tos_seen(view: View, features: Features) -> Bits:
     tos = view.bits[TOS]
     if features.ecn_masked:
         tos = (*tos[:6], *constant(view.algebra, 0, 2))
-    if not features.ipv6_like_ipv4:
+    if not features.tos_of_ipv6:
         four = of_family(view, 4)
         tos = tuple(bit & four for bit in tos)
     return tos
@@ -96,7 +96,7 @@ def tos_seen(view: View, features: Features) -> Bits:
 def empty_ack(view: View, features: Features) -> Condition:
     """Where it is a TCP segment with ACK and without payload, of a family for which pf looks."""
     found = masked(view.algebra, view.bits[FLAGS], ACK, ACK) & masked(view.algebra, view.bits[PAYLOAD], 0) & of_protocol(view, TCP) & whole(view)
-    return found if features.ipv6_like_ipv4 else found & of_family(view, 4)
+    return found if features.empty_acks_of_ipv6 else found & of_family(view, 4)
 
 
 def low_delay(view: View, features: Features) -> Condition:
