@@ -161,7 +161,9 @@ def _link_findings(script: Script, held: Held) -> Iterator[Diagnostic]:
     for name in dict.fromkeys((*script.interfaces, *script.ifbs)):
         link = held.links.get(name)
         if link is None:
-            yield _warning("no-interface", f"there is no interface {name}", "was it renamed? `ip link` lists them" if name not in script.ifbs else _AGAIN)
+            real = next((each for each, other in held.links.items() if name in other.get("altnames", [])), None)
+            hint = f"it is another name of {real}: write {real} in the model" if real else "was it renamed? `ip link` lists them"
+            yield _warning("no-interface", f"there is no interface {name}", hint if name not in script.ifbs else _AGAIN)
         elif "UP" not in link.get("flags", []):
             yield _warning("interface-down", f"the interface {name} is down", f"ip link set dev {name} up")
     for name, length in script.lengths:

@@ -559,8 +559,12 @@ is_ours() { [ -f "$state/made" ] && grep -q "^$1 $2\( \|\$\)" "$state/made"; }
 look() {
     faults=0
     for name in $interfaces; do
-        if ! ip link show dev "$name" >/dev/null 2>&1; then
+        real=$(ip -o link show dev "$name" 2>/dev/null | sed -n 's/^[0-9]*: \([^:@]*\)[:@].*/\1/p')
+        if [ -z "$real" ]; then
             say "there is no interface $name"
+            faults=1
+        elif [ "$real" != "$name" ]; then
+            say "$name is another name of the interface $real, which packet rules do not know: write $real in the model"
             faults=1
         elif ! ip link show dev "$name" up 2>/dev/null | grep -q .; then
             say "the interface $name is down: ip link set dev $name up"
@@ -586,9 +590,9 @@ look() {
         say "there is an interface $name already, and it is not pfq's (ip link del dev $name takes it away)"
         faults=1
     done
-    for name in $tables; do
+    # In any family: what an older version left would go on working on packets.
+    for name in $(nft list tables 2>/dev/null | sed -n 's/^table \([a-z0-9]*\) pfq$/\1/p'); do
         is_ours table "$name" && continue
-        has_table "$name" || continue
         say "there is a table $name pfq already, and no state of it in $state (nft delete table $name pfq takes it away)"
         faults=1
     done
