@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pfq.diagnostics import refuse
 from pfq.headers.asking import Ruleset
 from pfq.plan.model import Gateway, Uplink
-from pfq.site.systems import System, is_group
+from pfq.site.systems import is_group
 
 
 def wire(gateway: Gateway, uplink: Uplink) -> str:
@@ -16,30 +16,31 @@ def wire(gateway: Gateway, uplink: Uplink) -> str:
 def ruleset_of(gateway: Gateway, texts: Mapping[str, str]) -> Ruleset:
     """The gateway's ruleset, from its files' texts by name. Raises Refused: it does not load, or has something that is not modelled."""
     if gateway.system.family == "linux":
-        from pfq.linux import evaluate, read
+        from pfq.linux import read
+        from pfq.linux.evaluate import ruleset
 
-        return evaluate.ruleset(read(texts))
-    (name, text), *_ = texts.items()
-    return pf_ruleset(gateway.system, name, text, gateway)
+        return ruleset(read(texts), carriers=_carriers(gateway))
+    return _pf_ruleset(gateway, next(iter(texts)), "".join(texts.values()))
 
 
-def pf_ruleset(system: System, name: str, text: str, gateway: Gateway) -> Ruleset:
-    """A gateway's pf.conf as a ruleset. Raises Refused."""
+def _carriers(gateway: Gateway) -> dict[str, str]:
+    """Where packets of an interface wait too: on the interface that has the link's queues."""
+    return {uplink.interface: uplink.queue_on for uplink in gateway.uplinks if uplink.queue_on != wire(gateway, uplink)}
+
+
+def _pf_ruleset(gateway: Gateway, name: str, text: str) -> Ruleset:
     import pfq.pf
     import pfq.pf.evaluate
-    from pfq.pf.system import Interface, WrongSystem
+    from pfq.pf.system import Interface
 
+    system = gateway.system
+    machine = pfq.pf.System(system.os, system.version)
+    for uplink in gateway.uplinks:
+        if is_group(system, uplink.interface):
+            known = machine.interface(uplink.queue_on)
+            machine.add(Interface(uplink.queue_on, known.addresses if known is not None else (), groups=(uplink.interface,)))
     try:
-        machine = pfq.pf.System(system.os, system.version)
-        for uplink in gateway.uplinks:
-            if is_group(system, uplink.interface):
-                known = machine.interface(uplink.queue_on)
-                own = known.addresses if known is not None else ()
-                machine.add(Interface(uplink.queue_on, own, groups=(uplink.interface,)))
         tree = pfq.pf.read(text, system.name, system=machine, file_name=name)
-    except (pfq.pf.UnknownDialect, WrongSystem) as error:
+    except pfq.pf.UnknownDialect as error:
         raise refuse("not-modelled", f"not modelled: {error}") from None
-    carriers = {uplink.interface: uplink.queue_on for uplink in gateway.uplinks if uplink.queue_on != wire(gateway, uplink)}
-    return pfq.pf.evaluate.ruleset(tree, carriers=carriers, file_name=name)
-
-
+    return pfq.pf.evaluate.ruleset(tree, carriers=_carriers(gateway), file_name=name)

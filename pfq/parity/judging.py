@@ -9,7 +9,7 @@ from pfq.headers.asking import BLOCK, Passage, Ruleset, View, later_view, openin
 from pfq.headers.bits import any_of, masked, same
 from pfq.headers.diagrams import Diagrams
 from pfq.parity.cases import Case, cases, flows, usual_hosts
-from pfq.parity.ordinary import QUESTIONS, QUESTIONS6, is_about_others, is_answer, well_formed_packet
+from pfq.parity.ordinary import QUESTIONS, QUESTIONS6, begins_no_flow, is_answer, well_formed_packet
 from pfq.parity.outcomes import Outcome, Trees, trees_of
 from pfq.parity.proof import MOMENTS, Answers, Difference, Moment, Pair, Party, Witness, answers, differences, within
 from pfq.parity.reference import DOWN, UP, Reference, is_begun, is_later_fragment
@@ -89,9 +89,10 @@ def _universe(case: Case, diagrams: Diagrams, plan: Answers, gateway: Answers) -
     whose first packet both let through."""
     first = opening_view(diagrams)
     begun = is_begun(first)
-    system = case.gateway.system
+    system, down = case.gateway.system, case.uplink.down
+    ingress = down is not None and down.where == "ingress"
     # A later fragment begins nothing: it is a part of what its first one begins.
-    possible = [flows(case, first), well_formed_packet(first), ~is_later_fragment(first), ~is_answer(first), ~fragments_left_out(system, first)]
+    possible = [flows(case, first), well_formed_packet(first), ~is_later_fragment(first), ~is_answer(first), ~fragments_left_out(system, first, ingress and not case.opened_inside)]
     if case.uplink.inbound is not None and not case.opened_inside:
         # Whether a connection from before may go on is the inbound policy's business, in which systems differ.
         possible.append(begun)
@@ -99,7 +100,9 @@ def _universe(case: Case, diagrams: Diagrams, plan: Answers, gateway: Answers) -
     found: dict[Moment, list[Condition]] = {"first": possible}
     for moment in MOMENTS[1:]:
         view = later_view(diagrams, moment == "reply")
-        found[moment] = [well_formed_packet(view), ~fragments_left_out(system, view), _belongs(first, view, moment == "reply"), *flow]
+        reply = moment == "reply"
+        left_out = fragments_left_out(system, view, ingress and case.opened_inside == reply)
+        found[moment] = [well_formed_packet(view), ~left_out, _belongs(first, view, reply), *flow]
     return found
 
 
@@ -154,7 +157,7 @@ def _real(difference: Difference, universe: Mapping[Moment, Sequence[Condition]]
     """The packets of a difference that there can be."""
     conditions = universe[difference.moment]
     if difference.moment == "first" and difference.one.blocked == difference.other.blocked:
-        conditions = [*conditions, ~is_about_others(opening_view(diagrams))]
+        conditions = [*conditions, ~begins_no_flow(opening_view(diagrams))]
     return within(difference, conditions)
 
 

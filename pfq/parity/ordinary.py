@@ -20,13 +20,12 @@ _FLAGS = ((SYN, 0), (SYN | ACK, 0), (ACK, PUSH | URG), (FIN | ACK, PUSH | URG), 
 _ECN_FLAGS = 0xC0
 # Next-header values that are no protocol of their own in IPv6: extension headers.
 _EXTENSIONS = (0, 43, 44, 51, 60, 135, 139, 140)
-# An IP packet is 65535 bytes long at most; IPv4's options, extension headers and TCP's header take 60 and 60 of them at most.
-_MOST_PAYLOAD = 65_535 - 120
+# Packets are 65535 bytes long at most; an IPv6 header, destination options, a fragment header and a TCP header take this many of them at most.
+_MOST_PAYLOAD = 65_535 - 40 - 24 - 8 - 60
 # ICMP's questions, which begin flows, with the answer to each.
 QUESTIONS = {8: 0, 13: 14, 15: 16, 17: 18}
 QUESTIONS6 = {128: 129}
-# Messages that begin none: those about other packets, and answers (RFC 792, 4443, 4861, 2710; pf.c pf_icmp_mapping).
-_ABOUT_OTHERS, _ABOUT_OTHERS6 = (3, 4, 5, 11, 12), (1, 2, 3, 4)
+# Answers, with those that pf takes for such (RFC 792, 4443, 4861, 2710; pf.c pf_icmp_mapping).
 _ANSWERS, _ANSWERS6 = (0, 9, 14, 16, 18, 34, 36), (129, 131, 136, 140, 201)
 
 
@@ -79,9 +78,12 @@ def _is_icmp(view: View, types: Sequence[int], types6: Sequence[int]) -> Conditi
     return six.ite(among(types6, ICMP6), among(types, ICMP))
 
 
-def is_about_others(view: View) -> Condition:
-    """Where a packet is an ICMP message about another packet. It has that one's class; nobody has said which has one that belongs to none."""
-    return _is_icmp(view, _ABOUT_OTHERS, _ABOUT_OTHERS6)
+def begins_no_flow(view: View) -> Condition:
+    """Where a packet is an ICMP message that is no question: about another packet, whose class it then has, or about neighbours and routers.
+    Nobody has said which class one has that belongs to none."""
+    (six,) = view.bits[space.FAMILY]
+    icmp = six.ite(masked(view.algebra, view.bits[space.PROTOCOL], ICMP6), masked(view.algebra, view.bits[space.PROTOCOL], ICMP))
+    return icmp & ~_is_icmp(view, tuple(QUESTIONS), tuple(QUESTIONS6))
 
 
 def is_answer(view: View) -> Condition:

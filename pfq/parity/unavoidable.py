@@ -36,18 +36,19 @@ def together(lost: dict[str, str]) -> Iterator[tuple[frozenset[str], tuple[str, 
             yield frozenset(chosen), tuple(dict.fromkeys(lost[one] for one in chosen))
 
 
-def fragments_left_out(system: System, view: View) -> Condition:
-    """Fragments of which nothing can be said on this system: a pf that does not put IPv6 fragments together, or after which the kernel cuts
-    datagrams into fragments that have lost their queue (facts of `pfq.pf.evaluate.features`)."""
+def fragments_left_out(system: System, view: View, arriving: bool) -> Condition:
+    """Fragments of which nothing can be said on this system: where a pf does not put IPv6's together, or the kernel cuts datagrams again into
+    fragments that have lost their queue (facts of `pfq.pf.evaluate.features`); on Linux, where they are queued before they are put together,
+    as they arrive (`arriving`): only the first has ports."""
     algebra = view.algebra
+    (six,) = view.bits[space.FAMILY]
+    whole, later = (masked(algebra, view.bits[space.FRAGMENT], kind) for kind in (0, 2))
     if system.family == "linux":
-        return algebra.nothing
+        return later if arriving else algebra.nothing
     from pfq.pf.dialects import dialect
     from pfq.pf.evaluate.features import Features
 
     features = Features(dialect(system.name))
-    (six,) = view.bits[space.FAMILY]
-    whole, later = (masked(algebra, view.bits[space.FRAGMENT], kind) for kind in (0, 2))
     left_out = algebra.nothing
     if not (features.scrub_reassembles_ipv6 or features.reassembles_unless_told):
         left_out = six & ~whole
