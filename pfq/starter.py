@@ -9,6 +9,7 @@ from pfq.plan.build import plan_site
 from pfq.site.differences import DIFFERENCES
 from pfq.site.encapsulation import ENCAPSULATIONS
 from pfq.site.load import read_text
+from pfq.site.units import parse_rate
 from pfq.targets.registry import compile_all
 from pfq.targets.rendering import render
 
@@ -30,23 +31,37 @@ QUESTIONS = (
 )
 
 
+# The fastest ADSL (ITU-T G.992.5), bit/s: a line that is no faster is taken for one.
+_ADSL_MOST = 24_000_000
+
+
 def answers(arguments: Namespace) -> dict[str, str]:
     """What the options say; the rest is asked for on a terminal, and takes its default elsewhere."""
-    found = {}
+    found: dict[str, str] = {}
     somebody_there = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
     for question in QUESTIONS:
         given = getattr(arguments, question.option)
+        default = _encapsulation(found) if question.option == "encapsulation" else question.default
         if given is None and somebody_there:
-            given = _ask(question)
-        found[question.option] = question.default if given is None else given
+            given = _ask(question, default)
+        found[question.option] = default if given is None else given
     return found
 
 
-def _ask(question: Question) -> str | None:
+def _encapsulation(found: dict[str, str]) -> str:
+    """What the line most likely wraps round a packet: PPPoE where the interface is a PPP session, over ATM where it may be ADSL."""
+    if found["interface"].rstrip("0123456789") not in ("pppoe", "ppp"):
+        return "ethernet"
+    try:
+        return "pppoe-llc" if parse_rate(found["down"]) <= _ADSL_MOST else "pppoe-ptm"
+    except ValueError:
+        return "pppoe-llc"
+
+
+def _ask(question: Question, default: str) -> str | None:
     """The answer, or None for the default. Asks on standard error: standard output is for the model."""
     while True:
-        default = f" [{question.default}]" if question.default else ""
-        sys.stderr.write(f"{question.text}{default}: ")
+        sys.stderr.write(f"{question.text}{f' [{default}]' if default else ''}: ")
         sys.stderr.flush()
         answer = sys.stdin.readline().strip()
         if answer != "?":

@@ -177,6 +177,22 @@ def test_init_accepts_what_its_system_cannot_do_and_no_more(system: str, accepte
     assert (done.returncode, done.stderr) == (FINE, "")
 
 
+@pytest.mark.parametrize(
+    ("options", "encapsulation"),
+    [
+        ((), "ethernet"),
+        (("--interface", "pppoe0"), "pppoe-llc"),
+        (("--interface", "ppp0", "--system", "linux-6.1"), "pppoe-llc"),
+        (("--interface", "pppoe0", "--down", "50 Mbit"), "pppoe-ptm"),
+        (("--interface", "pppoe0", "--encapsulation", "pppoe-ethernet"), "pppoe-ethernet"),
+    ],
+)
+def test_init_counts_pppoe_where_the_interface_is_a_session(options: tuple[str, ...], encapsulation: str) -> None:
+    written = run("init", *options).stdout
+    assert tomllib.loads(written)["links"]["line"]["encapsulation"] == encapsulation
+    assert "PFQ409" not in run("lint", "--as", "site", "-", text=written).stdout
+
+
 def test_init_refuses_answers_that_make_no_model() -> None:
     done = run("init", "--up", "fast", "--interface", 'x"; reboot')
     assert (done.returncode, done.stdout) == (BROKEN, "")

@@ -66,6 +66,7 @@ RULES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "PFQ406": ("above_line_rate", "site", ()),
     "PFQ407": ("unused_definition", "site", ()),
     "PFQ408": ("default_held_back", "site", ()),
+    "PFQ409": ("pppoe_uncounted", "site", ()),
 }
 
 # Findings of these come from the runner, not from a check of their own.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: "ArgumentParser") -> None:
     """The options of `pfq check`."""
-    parser.add_argument("--as", dest="dialect", required=True, metavar="DIALECT", help=f"one of {', '.join(NAMES)}")
+    parser.add_argument("--as", dest="dialect", required=True, metavar="DIALECT", help=f"a system and its release: {', '.join(NAMES)}, or one between")
     parser.add_argument("-v", dest="verbose", action="store_true", help="print the ruleset in pfctl's normal form")
     parser.add_argument(
         "-o", dest="optimize", choices=("none", "basic", "profile"), default=None, help="the ruleset optimizer"

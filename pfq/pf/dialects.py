@@ -232,6 +232,9 @@ class Dialect:
         self.keywords = frozenset(words)
 
 
+# What is told to who names another.
+_FORM = "a system and its release, as in openbsd-7.6 or freebsd-14.0; from openbsd-4.4 and freebsd-11.0 on"
+
 _BUILT: dict[str, Dialect] = {}
 
 
@@ -245,9 +248,9 @@ def dialect(name: str) -> Dialect:
         major, _, minor = release.partition(".")
         numbers = major + minor
         if family not in ("openbsd", "freebsd") or not numbers.isascii() or not numbers.isdigit() or not major or release.endswith("."):
-            raise UnknownDialect(f"unknown dialect {name}: one of {', '.join(NAMES)}")
+            raise UnknownDialect(f"unknown dialect {name}: {_FORM}")
         number = (int(major), int(minor or 0))
         if number < ((4, 4) if family == "openbsd" else (11, 0)) or number[0] > 99:
-            raise UnknownDialect(f"no facts about {name}: one of {', '.join(NAMES)}")
+            raise UnknownDialect(f"no facts about {name}: {_FORM}")
         _BUILT[name] = Dialect(family, number)
     return _BUILT[name]

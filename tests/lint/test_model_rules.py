@@ -19,7 +19,7 @@ links.dsl = {attachment}
 """
 
 
-def model(link: str = "", system: str = "openbsd-7.6", attachment: str = '"pppoe0"') -> str:
+def model(link: str = "", system: str = "openbsd-7.6", attachment: str = '"em0"') -> str:
     return MODEL.format(link=link, system=system, attachment=attachment)
 
 

@@ -63,6 +63,7 @@ NAMES = {
     "PFQ406": "above-line-rate",
     "PFQ407": "unused-definition",
     "PFQ408": "default-held-back",
+    "PFQ409": "pppoe-uncounted",
 }
 
 

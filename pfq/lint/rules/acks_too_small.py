@@ -50,7 +50,7 @@ classes = [
 
 [hosts.gw]
 system = "openbsd-7.6"
-links.dsl = "pppoe0"
+links.dsl = "em0"
 """,
     right="""[links.dsl]
 up = "1 Mbit"
@@ -68,7 +68,7 @@ classes = [
 
 [hosts.gw]
 system = "openbsd-7.6"
-links.dsl = "pppoe0"
+links.dsl = "em0"
 """,
     example="site",
     check_model=check,

@@ -13,14 +13,14 @@ up = "1 Mbti"
 
 [hosts.gw]
 system = "openbsd-7.6"
-links.dsl = "pppoe0"
+links.dsl = "em0"
 """,
     right="""[links.dsl]
 up = "1 Mbit"
 
 [hosts.gw]
 system = "openbsd-7.6"
-links.dsl = "pppoe0"
+links.dsl = "em0"
 """,
     example="site",
     severity=ERROR,

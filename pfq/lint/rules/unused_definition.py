@@ -35,7 +35,7 @@ classes = [{ name = "rest", default = true }]
 
 [hosts.gw]
 system = "openbsd-7.6"
-links.dsl = "pppoe0"
+links.dsl = "em0"
 """,
     right="""[links.dsl]
 up = "1 Mbit"
@@ -46,7 +46,7 @@ classes = [{ name = "rest", default = true }]
 
 [hosts.gw]
 system = "openbsd-7.6"
-links.dsl = "pppoe0"
+links.dsl = "em0"
 """,
     example="site",
     check_model=check,
