@@ -15,7 +15,7 @@ from pfq.targets.files import File
 MANIFEST = "manifest.json"
 
 
-def write_file(path: str, text: str, executable: bool = False) -> None:
+def write_file(path: str, text: str | bytes, executable: bool = False) -> None:
     """Writes a temporary file beside `path` and renames it, so that `path` is the old file or the new one at any moment.
 
     A file that was there keeps its permissions, and its owner where this process may set it; `executable` adds the right to run it for
@@ -29,8 +29,8 @@ def write_file(path: str, text: str, executable: bool = False) -> None:
         os.makedirs(folder, exist_ok=True)
         old = _ordinary(path, target)
         handle, temporary = tempfile.mkstemp(prefix=f".{name[:40]}.", dir=folder)
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(text.encode() if isinstance(text, str) else text)
             file.flush()
             os.fsync(file.fileno())
         if old is not None and (old.st_uid, old.st_gid) != (os.geteuid(), os.getegid()):
@@ -39,10 +39,13 @@ def write_file(path: str, text: str, executable: bool = False) -> None:
         mode = 0o666 & ~_mask() if old is None else stat.S_IMODE(old.st_mode) & 0o777
         os.chmod(temporary, mode | (mode & 0o444) >> 2 if executable else mode)
         os.replace(temporary, target)
+        temporary = ""
     except OSError as error:
+        raise refuse("unwritable", f"{path} cannot be written: {error.strerror or error}") from None
+    finally:
+        # Also when somebody has pressed Ctrl-C.
         if temporary and os.path.exists(temporary):
             os.unlink(temporary)
-        raise refuse("unwritable", f"{path} cannot be written: {error.strerror or error}") from None
 
 
 def _ordinary(path: str, target: str) -> os.stat_result | None:

@@ -3,8 +3,14 @@
 import os
 import sys
 from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
 
 from pfq.diagnostics import refuse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pfq.simulate.plot import Chart
 
 SUMMARY = "simulate a scenario on the line, with and without the plan"
 MORE = (
@@ -30,7 +36,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--format", choices=("text", "json", "csv"), default="text", help="text for people (default), json and csv for programs")
     parser.add_argument("--sweep", metavar="NAME=A..BUNIT", help="the plan at a row of values of one number of the model")
     parser.add_argument("--report", metavar="FILE", help="write a page with pictures (HTML, one file)")
-    parser.add_argument("--plot", metavar="FILE", help="write the pictures (SVG)")
+    parser.add_argument("--plot", metavar="FILE", help="write the pictures (SVG or PNG, as the name ends)")
 
 
 class _Progress:
@@ -78,6 +84,14 @@ def _scenario_name(arguments: Namespace) -> str:
     return beside if arguments.site != "-" and os.path.isfile(beside) else DEFAULT
 
 
+def _png_drawer() -> "Callable[[list[Chart]], bytes]":
+    try:
+        from pfq.simulate.png import png_file
+    except ImportError:
+        raise refuse("no-pillow", "a PNG needs Pillow, which is not installed", hint="pip install 'pfq[plot]', or name a file that ends in .svg") from None
+    return png_file
+
+
 def run(arguments: Namespace) -> int:
     """Runs the command; the result goes to standard output. Returns the exit status; raises Refused for what cannot be done."""
     from pfq.simulate import show
@@ -89,8 +103,9 @@ def run(arguments: Namespace) -> int:
     sweep = parse_sweep(arguments.sweep) if arguments.sweep else None
     if sweep is not None and arguments.site == "-":
         raise refuse("bad-sweep", "a sweep reads the model several times", hint="name a file")
-    if arguments.plot is not None and not arguments.plot.endswith(".svg"):
-        raise refuse("bad-plot", f"{arguments.plot!r} does not end in .svg", hint="pictures are written as SVG")
+    if arguments.plot is not None and not arguments.plot.endswith((".svg", ".png")):
+        raise refuse("bad-plot", f"{arguments.plot!r} ends in neither .svg nor .png", hint="pictures are written as SVG or PNG")
+    draw = _png_drawer() if arguments.plot is not None and arguments.plot.endswith(".png") else None
     scenario = find_scenario(_scenario_name(arguments))
     if arguments.duration is not None:
         scenario = of_length(scenario, _duration(arguments.duration))
@@ -105,12 +120,14 @@ def run(arguments: Namespace) -> int:
         progress.clear()
     if arguments.report or arguments.plot:
         from pfq.output import write_file
-        from pfq.simulate.report import page, pictures_file
+        from pfq.simulate.report import charts_of, page
+        from pfq.simulate.svg import svg_file
 
         if arguments.report:
             write_file(arguments.report, page(comparison, swept))
         if arguments.plot:
-            write_file(arguments.plot, pictures_file(comparison, swept))
+            charts = charts_of(comparison, swept)
+            write_file(arguments.plot, draw(charts) if draw else svg_file(charts))
     if arguments.format == "json":
         sys.stdout.write(show.as_json(comparison, swept))
     elif arguments.format == "csv":

@@ -1,27 +1,12 @@
-"""Line charts as SVG text. Colours are classes (`s0`, `s1`, ...) that a style sheet gives a light and a dark form."""
+"""Line charts: what is drawn where, in units of a picture 480 wide. svg.py and png.py write it down."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from html import escape
 from math import floor, log10
+from typing import Literal
 
 WIDTH, HEIGHT = 480, 266
 LEFT, RIGHT, TOP, BOTTOM = 56, 12, 62, 34
-COLOURS = 8
-
-# Light first; dark where the reader's system asks for it. Pairs keep a contrast of 4.5 and more with their ground.
-STYLE = """
-:root{--ground:#fff;--ink:#1b1f24;--quiet:#5a6472;--rule:#d8dde3;--shade:#f3f5f8;
---s0:#c2410c;--s1:#1d5fd1;--s2:#15803d;--s3:#7e22ce;--s4:#a16207;--s5:#0e7490;--s6:#be185d;--s7:#4d5562}
-@media(prefers-color-scheme:dark){:root{--ground:#14171b;--ink:#e6e9ed;--quiet:#a3adba;--rule:#333a44;--shade:#1c2127;
---s0:#ff9c66;--s1:#7db2ff;--s2:#6fd693;--s3:#cfa2ff;--s4:#e8c25a;--s5:#63d3e6;--s6:#ff8fc0;--s7:#b6c0cc}}
-svg text{fill:var(--ink);font:13px system-ui,sans-serif}
-svg .quiet{fill:var(--quiet);font-size:12px}
-svg .title{font-weight:600;font-size:14px}
-svg .rule{stroke:var(--rule);stroke-width:1}
-svg .shade{fill:var(--shade)}
-svg .line{fill:none;stroke-width:1.8;stroke-linejoin:round}
-""" + "".join(f"svg .s{n}{{stroke:var(--s{n})}}svg .k{n}{{fill:var(--s{n})}}" for n in range(COLOURS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,19 +82,61 @@ def _bounds(values: list[float], log: bool, from_zero: bool) -> tuple[float, flo
     return (0.0, high * 1.05 or 1.0) if from_zero else (low, high if high > low else low + 1)
 
 
-def _path(points: Sequence[tuple[float, float | None]], x: Callable[[float], float], y: Callable[[float], float]) -> str:
-    parts, pen = [], "M"
+@dataclass(frozen=True, slots=True)
+class Word:
+    """x, y: where its base line begins, has its middle or ends. A title, or quiet."""
+
+    text: str
+    x: float
+    y: float
+    anchor: Literal["start", "middle", "end"] = "start"
+    title: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """Its upper left corner, its size, and the name of its colour."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    colour: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A level line of the grid."""
+
+    y: float
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Pieces of a line; the number of its colour."""
+
+    pieces: tuple[tuple[tuple[float, float], ...], ...]
+    colour: int
+
+
+Mark = Word | Box | Rule | Curve
+
+
+def _pieces(
+    points: Sequence[tuple[float, float | None]], x: Callable[[float], float], y: Callable[[float], float]
+) -> tuple[tuple[tuple[float, float], ...], ...]:
+    """The line on the picture, in as many pieces as gaps make."""
+    found: list[list[tuple[float, float]]] = [[]]
     for at, value in points:
         if value is None:
-            pen = "M"
-            continue
-        parts.append(f"{pen}{x(at):.1f} {y(value):.1f}")
-        pen = "L"
-    return "".join(parts)
+            found.append([])
+        else:
+            found[-1].append((x(at), y(value)))
+    return tuple(tuple(piece) for piece in found if piece)
 
 
-def drawing(chart: Chart, top: int = 0) -> str:
-    """The chart's elements, `top` units down."""
+def _scales(chart: Chart) -> tuple[tuple[float, float], tuple[float, float]]:
+    """The least and the most of both axes."""
     xs = [at for series in chart.series for at, value in series.points if value is not None]
     ys = [value for series in chart.series for _, value in series.points if value is not None]
     x_low, x_high = _bounds(xs, chart.log_x, False)
@@ -119,41 +146,28 @@ def drawing(chart: Chart, top: int = 0) -> str:
     if chart.spans:
         x_low, x_high = min(span[1] for span in chart.spans), max(x_high, *(span[2] for span in chart.spans))
         x_low = min(x_low, *xs) if xs else x_low
+    return (x_low, x_high), (y_low, y_high)
+
+
+def marks(chart: Chart) -> list[Mark]:
+    """Everything that is drawn, what lies below first."""
+    (x_low, x_high), (y_low, y_high) = _scales(chart)
     x = _axis(x_low, x_high, chart.log_x, LEFT, WIDTH - LEFT - RIGHT)
     y = _axis(y_low, y_high, chart.log_y, HEIGHT - BOTTOM, -(HEIGHT - TOP - BOTTOM))
-    out = [f'<g transform="translate(0 {top})">', f'<text class="title" x="4" y="15">{escape(chart.title)}</text>']
+    found: list[Mark] = [Word(chart.title, 4, 15, title=True)]
     for index, (name, begin, end) in enumerate(chart.spans):
         if index % 2 == 0:
-            out.append(f'<rect class="shade" x="{x(begin):.1f}" y="{TOP}" width="{x(end) - x(begin):.1f}" height="{HEIGHT - TOP - BOTTOM}"/>')
+            found.append(Box(x(begin), TOP, x(end) - x(begin), HEIGHT - TOP - BOTTOM, "shade"))
         if x(end) - x(begin) > 7 * len(name):
-            out.append(f'<text class="quiet" text-anchor="middle" x="{x((begin + end) / 2):.1f}" y="{TOP - 6}">{escape(name)}</text>')
+            found.append(Word(name, x((begin + end) / 2), TOP - 6, "middle"))
     for value in log_ticks(y_low, y_high) if chart.log_y else ticks(y_low, y_high):
-        out.append(f'<line class="rule" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y(value):.1f}" y2="{y(value):.1f}"/>')
-        out.append(f'<text class="quiet" text-anchor="end" x="{LEFT - 5}" y="{y(value) + 4:.1f}">{number(value)}</text>')
+        found += [Rule(y(value)), Word(number(value), LEFT - 5, y(value) + 4, "end")]
     for value in log_ticks(x_low, x_high) if chart.log_x else ticks(x_low, x_high, 6):
-        out.append(f'<text class="quiet" text-anchor="middle" x="{x(value):.1f}" y="{HEIGHT - BOTTOM + 15}">{number(value)}</text>')
-    out.append(f'<text class="quiet" text-anchor="end" x="{WIDTH - RIGHT}" y="{HEIGHT - 4}">{escape(chart.x_unit)}</text>')
-    out.append(f'<text class="quiet" x="4" y="{TOP - 26}">{escape(chart.y_unit)}</text>')
+        found.append(Word(number(value), x(value), HEIGHT - BOTTOM + 15, "middle"))
+    found += [Word(chart.x_unit, WIDTH - RIGHT, HEIGHT - 4, "end"), Word(chart.y_unit, 4, TOP - 26)]
     at = LEFT + 8 + 7 * len(chart.y_unit) - 40
     for series in chart.series:
-        out.append(f'<rect class="k{series.colour}" x="{at}" y="{TOP - 32}" width="14" height="4"/>')
-        out.append(f'<text class="quiet" x="{at + 18}" y="{TOP - 26}">{escape(series.name)}</text>')
-        at += 30 + int(6.6 * len(series.name))
-        out.append(f'<path class="line s{series.colour}" d="{_path(series.points, x, y)}"/>')
-    out.append("</g>")
-    return "".join(out)
-
-
-def figure(chart: Chart) -> str:
-    """The chart as an <svg> element to stand in a page."""
-    return f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(chart.title, quote=True)}">{drawing(chart)}</svg>'
-
-
-def file_of(charts: list[Chart]) -> str:
-    """An SVG file with the charts one below the other."""
-    height = HEIGHT * len(charts) + 10
-    body = "".join(drawing(chart, index * HEIGHT + 5) for index, chart in enumerate(charts))
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH * 2}" height="{height * 2}">'
-        f'<style>{STYLE}</style><rect width="{WIDTH}" height="{height}" style="fill:var(--ground)"/>{body}</svg>\n'
-    )
+        found += [Box(at, TOP - 32, 14, 4, f"s{series.colour}"), Word(series.name, at + 18, TOP - 26)]
+        at += 34 + int(6.8 * len(series.name))
+        found.append(Curve(_pieces(series.points, x, y), series.colour))
+    return found

@@ -15,7 +15,7 @@ def _nowhere(_now: int, _packet: Packet) -> None:
 
 
 class Receiver:
-    """Counts what arrives in order into `bins` of `width` ns (bytes of payload); calls `complete` after segment `total`."""
+    """Counts what arrives into `bins` of `width` ns (bytes of payload); calls `complete` after segment `total`."""
 
     __slots__ = (
         "ack_at", "answer", "begins", "bins", "complete", "delay", "ends", "events", "expected", "header", "payload", "pending", "received", "recent", "sack",
@@ -75,19 +75,19 @@ class Receiver:
         blocks: list[tuple[int, int]] = []
         if number == self.expected:
             self.recent = sent
-            advanced = 1
             self.expected = number + 1
             if begins[0] == self.expected:
-                advanced += ends[0] - begins[0]
                 self.expected = ends[0]
                 del begins[0], ends[0]
-            self.bins[now // self.width] += self.payload * advanced
-            self.received += advanced
+            self._arrived(now)
             if self.total is not None and self.expected >= self.total:
                 self._finish(now)
         elif number > self.expected:
             at = bisect_left(ends, number)
-            if at < len(begins) and begins[at] <= number < ends[at]:
+            known = at < len(begins) and begins[at] <= number < ends[at]
+            if not known:
+                self._arrived(now)
+            if known:
                 pass
             elif at < len(begins) and ends[at] == number:
                 ends[at] += 1
@@ -110,6 +110,11 @@ class Receiver:
                 if block not in blocks:
                     blocks.append(block)
         self._ack(now, blocks or None)
+
+    def _arrived(self, now: int) -> None:
+        """Payload counts when it arrives, be there a hole before it or not: a line never seems to carry more than it can."""
+        self.bins[now // self.width] += self.payload
+        self.received += 1
 
     def _finish(self, now: int) -> None:
         if self.pending:

@@ -6,7 +6,8 @@ from pfq.plan.model import Plan
 from pfq.plan.show import as_text as plan_text
 from pfq.simulate.comparison import Comparison
 from pfq.simulate.packet import SECOND
-from pfq.simulate.plot import COLOURS, STYLE, Chart, Series, figure, file_of, number
+from pfq.simulate.palette import COLOURS, STYLE
+from pfq.simulate.plot import Chart, Series, number
 from pfq.simulate.show import (
     HOST_HEADS,
     OTHER_HEADS,
@@ -21,6 +22,7 @@ from pfq.simulate.show import (
     title_lines,
 )
 from pfq.simulate.statistics import Histogram
+from pfq.simulate.svg import figure
 from pfq.simulate.sweep import Swept
 from pfq.simulate.world import Result
 
@@ -42,6 +44,7 @@ td.w,th.w{text-align:left}
 summary{cursor:pointer;color:var(--quiet);font-size:.85rem;padding:.4rem 0}
 pre{overflow-x:auto;background:var(--shade);padding:.8rem;font-size:.8rem;line-height:1.4}
 .plain{color:var(--quiet)}
+@media(max-width:40rem){th,td{padding:.2rem .3rem}table{font-size:.75rem}}
 """
 
 
@@ -154,11 +157,6 @@ def _sweep(swept: Swept) -> list[Chart]:
 def charts_of(comparison: Comparison, swept: Swept | None) -> list[Chart]:
     charts = [*_throughput(comparison), _ping(comparison), _distribution(comparison), *_queues(comparison), *_buffers(comparison)]
     return charts + (_sweep(swept) if swept else [])
-
-
-def pictures_file(comparison: Comparison, swept: Swept | None) -> str:
-    """All pictures in one SVG file."""
-    return file_of(charts_of(comparison, swept))
 
 
 def _table(heads: tuple[str, ...], rows: list[list[str]], words: int) -> str:

@@ -4,6 +4,7 @@ import os
 import shutil
 import struct
 import subprocess
+import sys
 import zlib
 from html.parser import HTMLParser
 from pathlib import Path
@@ -11,10 +12,13 @@ from xml.etree import ElementTree
 
 import pytest
 
+from pfq.cli import main
 from pfq.simulate.comparison import Comparison, compare, load_subject
-from pfq.simulate.plot import Chart, Series, drawing, log_ticks, number, ticks
-from pfq.simulate.report import charts_of, page, pictures_file
+from pfq.simulate.palette import LIGHT
+from pfq.simulate.plot import HEIGHT, WIDTH, Chart, Series, log_ticks, number, ticks
+from pfq.simulate.report import charts_of, page
 from pfq.simulate.scenario import load_scenario
+from pfq.simulate.svg import drawing, svg_file
 from pfq.simulate.sweep import Swept, parse_sweep, run_sweep
 
 SITE = Path(__file__).parent.parent.parent / "rulesets/hartmeier/site.toml"
@@ -76,7 +80,7 @@ def test_the_page_holds_the_model_and_its_derivations(comparison: Comparison) ->
 
 
 def test_the_pictures_file_is_xml(comparison: Comparison, swept: Swept) -> None:
-    root = ElementTree.fromstring(pictures_file(comparison, swept))
+    root = ElementTree.fromstring(svg_file(charts_of(comparison, swept)))
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
     assert len(root.findall("{http://www.w3.org/2000/svg}g")) == len(charts_of(comparison, swept))
 
@@ -177,3 +181,26 @@ def test_nothing_is_wider_than_a_phone(comparison: Comparison, swept: Swept, tmp
     said = _browse(tmp_path, "report.html", "--window-size=500,900", "--dump-dom")
     widest = float(said.split("<title>widest ")[1].split("<")[0])
     assert widest <= 360.5
+
+
+def test_a_png_is_the_same_picture(comparison: Comparison, tmp_path: Path) -> None:
+    from pfq.simulate.png import png_file
+
+    charts = charts_of(comparison, None)[:2]
+    data = png_file(charts)
+    assert data == png_file(charts)
+    assert data[:8] == b"\x89PNG\r\n\x1a\n"
+    assert struct.unpack(">II", data[16:24]) == (2 * WIDTH, 2 * (2 * HEIGHT + 10))
+    (tmp_path / "a.png").write_bytes(data)
+    for name in ("ground", "shade", "s0", "s1"):
+        assert bytes.fromhex(LIGHT[name][1:]) in _pixels(tmp_path / "a.png")
+
+
+def test_a_png_without_pillow_is_refused_before_anything_is_simulated(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    monkeypatch.delitem(sys.modules, "pfq.simulate.png", raising=False)
+    assert main(["simulate", str(SITE), "--plot", str(tmp_path / "a.png")]) == 2
+    assert "pip install 'pfq[plot]'" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
