@@ -90,7 +90,8 @@ class Judging:
         self._explain(packet, walk, outcome, among, bare)
         marks = self._marks(packet, walk, outcome, state)
         before = packet.view
-        packet = replace(packet, view=self._translated(before, walk, outcome, state), alive=packet.alive & passed)
+        packet = self._translated(packet, walk, outcome, state)
+        packet = replace(packet, alive=packet.alive & passed, strayed=packet.strayed | moved)
         makers = tuple((where & state, one.step) for one, where in outcome.items() if one.step is not None)
         return Judged(marked(packet, marks, self.second(before)), state & packet.alive, marks, allows, makers)
 
@@ -132,23 +133,24 @@ class Judging:
         tags = walk.run({index: hit.tag for index, hit in enumerate(walk.hits) if hit.tag is not None}, self.world.tag_width)
         return Marks(first, second, tags.where, tags.value, with_tos, tos)
 
-    def _translated(self, view: View, walk: Walk, outcome: Mapping[_Outcome, Condition], state: Condition) -> View:
+    def _translated(self, packet: Packet, walk: Walk, outcome: Mapping[_Outcome, Condition], state: Condition) -> Packet:
         """The packet as match rules with nat-to or rdr-to, and the final rule's own, make it: where there is a state."""
-        found: dict[str, Bits] = {name: view.bits[name] for name in ADDRESSING}
-        for name, option in ((SOURCE, "nat"), (DESTINATION, "rdr")):
-            port = SOURCE_PORT if name == SOURCE else DESTINATION_PORT
+        view = packet.view
+        found = {name: view.bits[name] for name in ADDRESSING}
+        strayed = packet.strayed
+        for fields, option in (((SOURCE, SOURCE_PORT), "nat"), ((DESTINATION, DESTINATION_PORT), "rdr")):
             views = {index: hit.view for index, hit in enumerate(walk.hits) if hit.view is not None and getattr(_rule(hit), option) is not None}
-            if views:
-                for field in (name, port):
-                    run = walk.run({index: one.bits[field] for index, one in views.items()}, len(found[field]))
-                    found[field] = choose(run.where & state, run.value, found[field])
+            for field in fields if views else ():
+                run = walk.run({index: one.bits[field] for index, one in views.items()}, len(found[field]))
+                found[field] = choose(run.where & state, run.value, found[field])
+                strayed = strayed | run.where & state
         moved = view.seen(**found)
         for one, where in outcome.items():
             if one.step is not None and one.action == PASS and (one.step.rule.nat is not None or one.step.rule.rdr is not None):
                 last = translated(moved, self.world.facts, one.step.rule)
-                for name in ADDRESSING:
-                    found[name] = choose(where & state, last.bits[name], found[name])
-        return view.seen(**found)
+                found = {name: choose(where & state, last.bits[name], bits) for name, bits in found.items()}
+                strayed = strayed | where & state
+        return replace(packet, view=view.seen(**found), strayed=strayed)
 
     def _explain(self, packet: Packet, walk: Walk, outcome: Mapping[_Outcome, Condition], among: Condition, bare: Condition) -> None:
         view = packet.view

@@ -24,7 +24,8 @@ class Packet:
     """`alive`: where nothing has dropped it yet. `queue`: the number of the queue that it is marked with, 0 for none; `tag` likewise.
 
     `received_on`: the interface that it came in on, None where it begins at the gateway.
-    `later`: where it leaves the gateway as a fragment behind the first, though pf saw the whole datagram.
+    `later`: where it leaves the gateway as a fragment behind the first, though pf saw the whole datagram. `strayed`: where rules translated
+    it although it belongs to a flow, so that the states of that flow do not know it any more.
     """
 
     view: View
@@ -33,6 +34,7 @@ class Packet:
     queue: Bits
     received_on: str | None
     later: Condition
+    strayed: Condition
 
     @property
     def algebra(self) -> Algebra:

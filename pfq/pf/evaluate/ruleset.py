@@ -65,8 +65,6 @@ class PfRuleset:
         reply = way != memory.way or (way.enters == way.leaves and _turned(memory.opener, view))
         hops = memory.hops[::-1] if reply else memory.hops
         packet = self._arrived(way, view)
-        if reply and hops:
-            packet = packet.seen(**_back(hops[0].after))
         for hop in hops:
             packet = self._later(memory, hop, packet, reply)
         return self._passages(packet, way.leaves)
@@ -75,9 +73,8 @@ class PfRuleset:
 
     def _arrived(self, way: Way, view: View) -> Packet:
         algebra = view.algebra
-        return Packet(
-            view, algebra.everything, constant(algebra, 0, self.world.tag_width), constant(algebra, 0, self.judging.queue_width), way.enters, algebra.nothing
-        )
+        tag, queue = (constant(algebra, 0, width) for width in (self.world.tag_width, self.judging.queue_width))
+        return Packet(view, algebra.everything, tag, queue, way.enters, algebra.nothing, algebra.nothing)
 
     def _spots(self, way: Way) -> list[Spot]:
         spots = [(way.enters, IN), (way.leaves, OUT)]
@@ -92,8 +89,11 @@ class PfRuleset:
         if reply:
             spot = Spot(spot.interface, IN if spot.direction == OUT else OUT, packet.received_on)
         packet, tracked = self.normalizing(packet, spot)
+        fits = whole(packet.view) & states_icmp(memory.opener, packet.view, self.world.features, reply) & ~packet.strayed
+        if reply:
+            packet = _answered(packet, hop, fits)
         view = packet.view
-        state = hop.state & whole(view) & states_icmp(memory.opener, view, self.world.features, reply)
+        state = hop.state & fits
         for where, step in hop.makers:
             view.note(where & state & packet.alive, step.place, step.text, f"the state made by line {step.place.line} remembers it")
         stated = self._stated(hop, packet, reply)
@@ -105,8 +105,7 @@ class PfRuleset:
     def _stated(self, hop: Hop, packet: Packet, reply: bool) -> Packet:
         view = packet.view
         alive = packet.alive & (hop.allows_options | ~options(view, self.world))
-        addresses = _back(hop.before) if reply else hop.after
-        moved = replace(packet, alive=alive, view=view.seen(**addresses))
+        moved = replace(packet, alive=alive, view=view if reply else view.seen(**hop.after))
         return marked(moved, hop.marks, self.judging.second(view))
 
     # --- queues
@@ -169,6 +168,18 @@ def _back(addresses: Mapping[str, Bits]) -> dict[str, Bits]:
     }
 
 
+def _answered(packet: Packet, hop: Hop, fits: Condition) -> Packet:
+    """A reply with the addresses that it has at a hop: those from before the opener was translated there, if it fits the state.
+
+    Nothing is translated without a state, except what is dropped, so that this holds where there is no state as well.
+    """
+    before, after = _back(hop.before), _back(hop.after)
+    found = {name: bits if bits is after[name] else choose(fits, bits, after[name]) for name, bits in before.items()}
+    if packet.strayed.satisfiable():
+        found = {name: choose(packet.strayed, packet.view.bits[name], bits) for name, bits in found.items()}
+    return packet.seen(**found)
+
+
 def _turned(opener: View, later: View) -> bool:
     """Whether a later packet is a reply, where its way does not tell: one that comes in and leaves by the same interface."""
     return any(opener.bits[name] != later.bits[name] for name in ADDRESSING)
@@ -180,7 +191,7 @@ def _either(condition: Condition, one: Packet, other: Packet) -> Packet:
     })
     return Packet(
         view, condition.ite(one.alive, other.alive), choose(condition, one.tag, other.tag), choose(condition, one.queue, other.queue), one.received_on,
-        condition.ite(one.later, other.later),
+        condition.ite(one.later, other.later), condition.ite(one.strayed, other.strayed),
     )
 
 
