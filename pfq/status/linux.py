@@ -84,7 +84,9 @@ def look(gateway: Gateway, script: Script, outputs: Outputs, at: float) -> Look:
 
 def _discipline_counters(held: dict[str, Any]) -> Counters:
     size, packets, dropped, waiting, backlog = (int(held.get(key, 0)) for key in ("bytes", "packets", "drops", "qlen", "backlog"))
-    return Counters(packets, size, dropped, waiting, backlog)
+    # CAKE counts the ACKs that it filters among its drops (sch_cake.c cake_enqueue).
+    filtered = sum(int(tin.get("ack_drops", 0)) for tin in held.get("tins", []))
+    return Counters(packets, size, dropped - filtered, waiting, backlog, filtered)
 
 
 def _leaf_counters(interface: str, address: str, held: Held) -> Counters | None:

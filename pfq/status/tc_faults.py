@@ -32,6 +32,10 @@ def _rate(wanted: str, held: Any) -> bool:
     return isinstance(held, int) and held == int(wanted.removesuffix("bit")) // 8
 
 
+def _size(wanted: str, held: Any) -> bool:
+    return isinstance(held, int) and held == int(wanted.removesuffix("b"))
+
+
 def _at_least_two(wanted: str, held: Any) -> bool:
     return isinstance(held, int) and held == max(int(wanted), 2)
 
@@ -46,7 +50,7 @@ _OPTIONS: dict[str, dict[str, Same]] = {
     "codel": _CODEL,
     "sfq": {"limit": _at_least_two, "perturb": _equal},
     "red": {"limit": _equal, "min": _equal, "max": _equal},
-    "cake": {"bandwidth": _rate, "overhead": _equal},
+    "cake": {"bandwidth": _rate, "overhead": _equal, "rtt": _time, "memlimit": _size},
 }
 # Words without a value, and what the kernel shows for them.
 _FLAGS: dict[str, dict[str, tuple[str, Any]]] = {
@@ -56,6 +60,7 @@ _FLAGS: dict[str, dict[str, tuple[str, Any]]] = {
     "cake": {
         "nat": ("nat", True), "nonat": ("nat", False), "nowash": ("wash", False), "ingress": ("ingress", True),
         "ack-filter": ("ack-filter", "enabled"), "no-ack-filter": ("ack-filter", "disabled"),
+        "ack-filter-aggressive": ("ack-filter", "aggressive"), "no-split-gso": ("split_gso", False), "unlimited": ("bandwidth", "unlimited"),
         "atm": ("atm", "atm"), "noatm": ("atm", "noatm"), "raw": ("raw", True),
         **{name: ("diffserv", name) for name in ("besteffort", "diffserv4")},
         **{name: ("flowmode", name) for name in ("flowblind", "flows", "triple-isolate", "dual-srchost", "dual-dsthost")},

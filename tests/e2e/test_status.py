@@ -7,16 +7,28 @@ import pytest
 
 from pfq.plan.build import build
 from pfq.site.load import load_text
+from pfq.status.script import read_script
 from pfq.targets import linux
 from tests.e2e.kernel.call import call
 from tests.status.recording import RECORDINGS
 
 pytestmark = pytest.mark.kernel
 
+_MODEL = (RECORDINGS / "htb" / "site.toml").read_text()
+_PLAN = build(load_text(_MODEL, "site.toml"))
+_SCRIPT = linux.render(_PLAN, _PLAN.gateways[0], None)[0].text
+
+
+def _again(start: str) -> str:
+    """The compiled statement that begins so, as a command that puts things back."""
+    words = next(" ".join(words) for words in read_script(_SCRIPT).statements if " ".join(words).startswith(start))
+    return f"tc {words.replace(' add ', ' change ', 1)}"
+
+
+_CLASS, _LEAF = _again("class add dev eth0 parent 1:1 classid 1:20 "), _again("qdisc add dev eth0 parent 1:20 ")
 _CHANGES = {
-    "rate": ("tc class change dev eth0 parent 1:1 classid 1:20 htb rate 300kbit ceil 800kbit burst 1643b cburst 1890b prio 1 quantum 1643",
-             "tc class change dev eth0 parent 1:1 classid 1:20 htb rate 400kbit ceil 800kbit burst 1643b cburst 1890b prio 1 quantum 1643"),
-    "limit": ("tc qdisc change dev eth0 parent 1:20 handle 20: pfifo limit 17", "tc qdisc change dev eth0 parent 1:20 handle 20: pfifo limit 16"),
+    "rate": (_CLASS.replace("rate 400000bit", "rate 300kbit"), _CLASS),
+    "limit": (_LEAF.replace("limit 16", "limit 17"), _LEAF),
     "filter": ("tc filter add dev eth0 parent 1: protocol all prio 9 matchall classid 1:f", "tc filter del dev eth0 parent 1: prio 9"),
     "rule": ("nft insert rule inet pfq wan/up counter",
              "nft delete rule inet pfq wan/up handle $(nft -a list chain inet pfq wan/up | sed -n 's/.*counter.*# handle //p')"),
@@ -38,10 +50,7 @@ _SAID = {
 
 @cache
 def _looks() -> dict[str, Any]:
-    model = (RECORDINGS / "htb" / "site.toml").read_text()
-    plan = build(load_text(model, "site.toml"))
-    script = linux.render(plan, plan.gateways[0], None)[0].text
-    argument = {"model": model, "script": script, "outside": "203.0.113.2", "changes": _CHANGES}
+    argument = {"model": _MODEL, "script": _SCRIPT, "outside": "203.0.113.2", "changes": _CHANGES}
     return call("current", "tests.e2e.status_cases:changed_behind_its_back", argument)  # type: ignore[no-any-return]
 
 

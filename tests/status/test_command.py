@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -150,10 +151,15 @@ def _watch(tmp_path: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", _WATCH, "status", SITE, *words], capture_output=True, text=True, env=environment, check=False)
 
 
+def _class(seen: dict[str, Any], name: str) -> dict[str, Any]:
+    found: dict[str, Any] = next(each for each in seen["links"][0]["classes"] if each["class"] == name)
+    return found
+
+
 def test_watched_as_json_it_is_an_object_a_line_until_it_is_interrupted(tmp_path: Path) -> None:
     done = _watch(tmp_path, "--watch", "0.5", "--format", "json")
     assert (done.returncode, done.stderr) == (FINE, "")
-    first, second, third = (json.loads(line)["links"][0]["classes"][0] for line in done.stdout.splitlines())
+    first, second, third = (_class(json.loads(line), "express") for line in done.stdout.splitlines())
     assert first["rate"] is None
     assert [each["bytes"] for each in (first, second, third)] == [966826, 967826, 968826]
     assert second["rate"] > 0

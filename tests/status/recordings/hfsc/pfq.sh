@@ -12,7 +12,7 @@
 # Exit status: 0 done, 1 not done, 2 wrong use. It tries everything in a network namespace of its own before it touches anything.
 # PFQ_STATE names the folder for what stop needs to know (/run/pfq).
 
-config=da831f889155b364
+config=5c50438dfd3b96b2
 interfaces='eth0 eth1'
 roots='eth0=hfsc eth1=hfsc'
 arriving=''
@@ -37,7 +37,7 @@ queues() {
     cat <<'PFQ_QUEUES'
 qdisc add dev eth0 root handle 1: stab linklayer ethernet mtu 2048 tsize 2048 mpu 84 overhead 24 hfsc default 50
 # out to link wan: computed rate 19760000 bit/s: 98.8 % of 20 Mbit/s of line
-# burst 4008 bytes: 1 ms at this rate and one full packet
+# burst 2470 bytes: 1 ms at this rate; a packet goes on credit
 class add dev eth0 parent 1: classid 1:1 hfsc ls m2 19760000bit ul m2 19760000bit
 # ack: 2964000 bit/s, 15 % of 19.76 Mbit/s
 class add dev eth0 parent 1:1 classid 1:10 hfsc rt m2 2964000bit ls m2 2964000bit
@@ -61,27 +61,27 @@ qdisc add dev eth1 root handle 1: stab linklayer ethernet mtu 2048 tsize 2048 mp
 # what is not the link's: at the interface's own speed (1000000000 bit/s; doubled, so that this class is never the limit)
 class add dev eth1 parent 1: classid 1:f hfsc ls m2 2000000000bit
 qdisc add dev eth1 parent 1:f handle f: fq_codel
-# in from link wan: computed rate 45000000 bit/s: 90 % of 50 Mbit/s of line
-# burst 7163 bytes: 1 ms at this rate and one full packet
-class add dev eth1 parent 1: classid 1:1 hfsc ls m2 45000000bit ul m2 45000000bit
-# ack: 6750000 bit/s, 15 % of 45 Mbit/s
-class add dev eth1 parent 1:1 classid 1:10 hfsc rt m2 6750000bit ls m2 6750000bit
+# in from link wan: computed rate 48600000 bit/s: 97.2 % of 50 Mbit/s of line
+# burst 6075 bytes: 1 ms at this rate; a packet goes on credit
+class add dev eth1 parent 1: classid 1:1 hfsc ls m2 48600000bit ul m2 48600000bit
+# ack: 7290000 bit/s, 15 % of 48.6 Mbit/s
+class add dev eth1 parent 1:1 classid 1:10 hfsc rt m2 7290000bit ls m2 7290000bit
 # ack: at most 1000 packets
 qdisc add dev eth1 parent 1:10 handle 10: pfifo limit 1000
-# office: 28680000 bit/s, 3 of 4 parts of 38.25 Mbit/s that the guarantees leave
-class add dev eth1 parent 1:1 classid 1:20 hfsc ls m2 28680000bit
-# pages: 25810000 bit/s, 25.812 Mbit/s that the guarantees leave
-class add dev eth1 parent 1:20 classid 1:30 hfsc ls m2 25810000bit ul m2 36000000bit
-# pages: early drop from a third of the limit's half on; limit 732 packets: 250 ms at 36 Mbit/s, packets of 1538 bytes
-qdisc add dev eth1 parent 1:30 handle 30: red limit 1098000 min 183000 max 549000 avpkt 1000 burst 306 probability 0.02 bandwidth 36000000bit ecn
-# mail: 2868000 bit/s, 10 % of 28.68 Mbit/s
-class add dev eth1 parent 1:20 classid 1:40 hfsc rt m2 2868000bit ls m2 2868000bit
-# mail: 250 ms at 45 Mbit/s, packets of 1538 bytes
-qdisc add dev eth1 parent 1:40 handle 40: codel limit 915 target 5000us interval 100000us noecn
-# rest: 9562000 bit/s, 1 of 4 parts of 38.25 Mbit/s that the guarantees leave
-class add dev eth1 parent 1:1 classid 1:50 hfsc ls m2 9562000bit
-# rest: 1000 ms at 45 Mbit/s, packets of 1538 bytes
-qdisc add dev eth1 parent 1:50 handle 50: sfq limit 3658 perturb 10
+# office: 30980000 bit/s, 3 of 4 parts of 41.31 Mbit/s that the guarantees leave
+class add dev eth1 parent 1:1 classid 1:20 hfsc ls m2 30980000bit
+# pages: 27880000 bit/s, 27.882 Mbit/s that the guarantees leave
+class add dev eth1 parent 1:20 classid 1:30 hfsc ls m2 27880000bit ul m2 38880000bit
+# pages: early drop from a third of the limit's half on; limit 790 packets: 250 ms at 38.88 Mbit/s, packets of 1538 bytes
+qdisc add dev eth1 parent 1:30 handle 30: red limit 1185000 min 197500 max 592500 avpkt 1000 burst 330 probability 0.02 bandwidth 38880000bit ecn
+# mail: 3098000 bit/s, 10 % of 30.98 Mbit/s
+class add dev eth1 parent 1:20 classid 1:40 hfsc rt m2 3098000bit ls m2 3098000bit
+# mail: 250 ms at 48.6 Mbit/s, packets of 1538 bytes
+qdisc add dev eth1 parent 1:40 handle 40: codel limit 988 target 5000us interval 100000us noecn
+# rest: 10320000 bit/s, 1 of 4 parts of 41.31 Mbit/s that the guarantees leave
+class add dev eth1 parent 1:1 classid 1:50 hfsc ls m2 10320000bit
+# rest: 1000 ms at 48.6 Mbit/s, packets of 1538 bytes
+qdisc add dev eth1 parent 1:50 handle 50: sfq limit 3950 perturb 10
 PFQ_QUEUES
 }
 
@@ -91,7 +91,7 @@ table inet pfq
 delete table inet pfq
 
 table inet pfq {
-	chain config_da831f889155b364 {
+	chain config_5c50438dfd3b96b2 {
 	}
 
 	chain wan/is/pages {
@@ -375,8 +375,12 @@ is_ours() { [ -f "$state/made" ] && grep -q "^$1 $2\( \|\$\)" "$state/made"; }
 look() {
     faults=0
     for name in $interfaces; do
-        if ! ip link show dev "$name" >/dev/null 2>&1; then
+        real=$(ip -o link show dev "$name" 2>/dev/null | sed -n 's/^[0-9]*: \([^:@]*\)[:@].*/\1/p')
+        if [ -z "$real" ]; then
             say "there is no interface $name"
+            faults=1
+        elif [ "$real" != "$name" ]; then
+            say "$name is another name of the interface $real, which packet rules do not know: write $real in the model"
             faults=1
         elif ! ip link show dev "$name" up 2>/dev/null | grep -q .; then
             say "the interface $name is down: ip link set dev $name up"
@@ -402,9 +406,9 @@ look() {
         say "there is an interface $name already, and it is not pfq's (ip link del dev $name takes it away)"
         faults=1
     done
-    for name in $tables; do
+    # In any family: what an older version left would go on working on packets.
+    for name in $(nft list tables 2>/dev/null | sed -n 's/^table \([a-z0-9]*\) pfq$/\1/p'); do
         is_ours table "$name" && continue
-        has_table "$name" || continue
         say "there is a table $name pfq already, and no state of it in $state (nft delete table $name pfq takes it away)"
         faults=1
     done

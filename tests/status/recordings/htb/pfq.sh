@@ -12,7 +12,7 @@
 # Exit status: 0 done, 1 not done, 2 wrong use. It tries everything in a network namespace of its own before it touches anything.
 # PFQ_STATE names the folder for what stop needs to know (/run/pfq).
 
-config=fcd89ee3720e40aa
+config=af17e8c7c7b52cc6
 interfaces='eth0'
 roots='eth0=htb ifb-wan=htb'
 arriving='eth0'
@@ -26,6 +26,7 @@ pieces() {
     cat <<'PFQ_PIECES'
 sch_htb CONFIG_NET_SCH_HTB qdisc replace dev pfq-probe root htb
 sch_fq_codel CONFIG_NET_SCH_FQ_CODEL qdisc replace dev pfq-probe root fq_codel
+sch_cake CONFIG_NET_SCH_CAKE qdisc replace dev pfq-probe root cake
 sch_fifo CONFIG_NET_SCHED qdisc replace dev pfq-probe root pfifo limit 10
 cls_flow CONFIG_NET_CLS_FLOW filter add dev pfq-probe parent ffff: protocol all prio 4 handle 1 flow hash keys dst divisor 16
 ifb CONFIG_IFB 
@@ -46,48 +47,48 @@ qdisc add dev eth0 root handle 1: stab linklayer atm overhead 26 htb default 30
 class add dev eth0 parent 1: classid 1:f htb rate 2000000000bit ceil 2000000000bit burst 250000b cburst 250000b prio 7 quantum 60000
 qdisc add dev eth0 parent 1:f handle f: fq_codel
 # out to link wan: computed rate 1976000 bit/s: 98.8 % of 2 Mbit/s of line
-# burst 1890 bytes: 1 ms at this rate and one full packet
-class add dev eth0 parent 1: classid 1:1 htb rate 1976000bit ceil 1976000bit burst 1890b cburst 1890b quantum 1643
+# burst 247 bytes: 1 ms at this rate; a packet goes on credit
+class add dev eth0 parent 1: classid 1:1 htb rate 1976000bit ceil 1976000bit burst 247b cburst 247b quantum 1643
 # ack: 806600 bit/s, 761 ACKs/s of 106 bytes = 645.328 kbit/s, and a quarter more
-class add dev eth0 parent 1:1 classid 1:10 htb rate 806600bit ceil 1976000bit burst 1643b cburst 1890b prio 0 quantum 1643
-# ack: 250 ms at 1.976 Mbit/s, packets of 106 bytes
-qdisc add dev eth0 parent 1:10 handle 10: pfifo limit 583
+class add dev eth0 parent 1:1 classid 1:10 htb rate 806600bit ceil 1976000bit burst 1643b cburst 247b prio 0 quantum 1643
+# ack: an ACK that a later one has overtaken here is dropped; memory for 583 packets: 250 ms at 1.976 Mbit/s, packets of 106 bytes
+qdisc add dev eth0 parent 1:10 handle 10: cake unlimited besteffort flows nonat nowash ack-filter-aggressive no-split-gso raw rtt 199560us memlimit 596992b
 # calls: 400000 bit/s, as the model says; at most 800000
-class add dev eth0 parent 1:1 classid 1:20 htb rate 400000bit ceil 800000bit burst 1643b cburst 1890b prio 1 quantum 1643
+class add dev eth0 parent 1:1 classid 1:20 htb rate 400000bit ceil 800000bit burst 1643b cburst 247b prio 1 quantum 1643
 # calls: 250 ms at 800 kbit/s, packets of 1643 bytes
 qdisc add dev eth0 parent 1:20 handle 20: pfifo limit 16
 # rest: 769400 bit/s, 769.4 kbit/s that the guarantees leave
-class add dev eth0 parent 1:1 classid 1:30 htb rate 769400bit ceil 1976000bit burst 1643b cburst 1890b prio 2 quantum 1643
+class add dev eth0 parent 1:1 classid 1:30 htb rate 769400bit ceil 1976000bit burst 1643b cburst 247b prio 2 quantum 1643
 # rest: 1000 ms at 1.976 Mbit/s, packets of 1643 bytes
 qdisc add dev eth0 parent 1:30 handle 30: fq_codel limit 151 target 9978us interval 104978us noecn
 # rest: a queue for each source address
 filter add dev eth0 parent 30: protocol all prio 1 handle 1 flow hash keys nfct-src divisor 1024
 qdisc add dev ifb-wan root handle 1: stab linklayer atm overhead 26 htb default 30
-# arriving from link wan: computed rate 18000000 bit/s: 90 % of 20 Mbit/s of line
-# burst 3893 bytes: 1 ms at this rate and one full packet
-class add dev ifb-wan parent 1: classid 1:1 htb rate 18000000bit ceil 18000000bit burst 3893b cburst 3893b quantum 1643
-# ack: 1800000 bit/s, 10 % of 18 Mbit/s
-class add dev ifb-wan parent 1:1 classid 1:10 htb rate 1800000bit ceil 18000000bit burst 1643b cburst 3893b prio 0 quantum 1643
+# arriving from link wan: computed rate 19440000 bit/s: 97.2 % of 20 Mbit/s of line
+# burst 2430 bytes: 1 ms at this rate; a packet goes on credit
+class add dev ifb-wan parent 1: classid 1:1 htb rate 19440000bit ceil 19440000bit burst 2430b cburst 2430b quantum 1643
+# ack: 1944000 bit/s, 10 % of 19.44 Mbit/s
+class add dev ifb-wan parent 1:1 classid 1:10 htb rate 1944000bit ceil 19440000bit burst 1643b cburst 2430b prio 0 quantum 1643
 # ack: at most 1000 packets
 qdisc add dev ifb-wan parent 1:10 handle 10: pfifo limit 1000
 # calls: 400000 bit/s, as the model says; at most 800000
-class add dev ifb-wan parent 1:1 classid 1:20 htb rate 400000bit ceil 800000bit burst 1643b cburst 3893b prio 1 quantum 1643
+class add dev ifb-wan parent 1:1 classid 1:20 htb rate 400000bit ceil 800000bit burst 1643b cburst 2430b prio 1 quantum 1643
 # calls: 250 ms at 800 kbit/s, packets of 1643 bytes
 qdisc add dev ifb-wan parent 1:20 handle 20: pfifo limit 16
-# rest: 15800000 bit/s, 15.8 Mbit/s that the guarantees leave
-class add dev ifb-wan parent 1:1 classid 1:30 htb rate 15800000bit ceil 18000000bit burst 1643b cburst 3893b prio 2 quantum 1643
-# rest: 1000 ms at 18 Mbit/s, packets of 1643 bytes
-qdisc add dev ifb-wan parent 1:30 handle 30: fq_codel limit 1370 target 5000us interval 100000us ecn
+# rest: 17090000 bit/s, 17.096 Mbit/s that the guarantees leave
+class add dev ifb-wan parent 1:1 classid 1:30 htb rate 17090000bit ceil 19440000bit burst 1643b cburst 2430b prio 2 quantum 1643
+# rest: 1000 ms at 19.44 Mbit/s, packets of 1643 bytes
+qdisc add dev ifb-wan parent 1:30 handle 30: fq_codel limit 1480 target 5000us interval 100000us ecn
 # rest: a queue for each source address
 filter add dev ifb-wan parent 30: protocol all prio 1 handle 1 flow hash keys src divisor 1024
 # arriving from link wan: the flow's class from conntrack, then to ifb-wan
 qdisc add dev eth0 handle ffff: ingress
 filter add dev eth0 parent ffff: protocol all prio 1 matchall action ctinfo cpmark 0xffff0000 continue
 # not shaped: goes its way
-filter add dev eth0 parent ffff: protocol all prio 2 handle 1 bpf bytecode '402,0 0 0 0,2 0 0 0,2 0 0 1,2 0 0 3,2 0 0 5,2 0 0 6,2 0 0 2,2 0 0 4,2 0 0 8,2 0 0 9,2 0 0 10,2 0 0 11,2 0 0 12,2 0 0 13,32 0 0 4294963200,21 0 1 2048,5 0 0 3,21 0 1 34525,5 0 0 20,5 0 0 292,0 0 0 4,2 0 0 6,48 0 0 4293918721,84 0 0 255,2 0 0 5,40 0 0 4293918722,84 0 0 65535,2 0 0 4,40 0 0 4293918726,84 0 0 8191,2 0 0 3,48 0 0 4293918729,84 0 0 255,2 0 0 1,48 0 0 4293918720,84 0 0 15,100 0 0 2,2 0 0 2,5 0 0 273,0 0 0 6,2 0 0 6,40 0 0 4293918720,116 0 0 4,84 0 0 255,2 0 0 5,40 0 0 4293918724,21 0 1 0,5 0 0 2,4 0 0 40,2 0 0 4,48 0 0 4293918726,2 0 0 1,1 0 0 40,96 0 0 1,21 0 1 0,5 0 0 31,21 0 1 43,5 0 0 29,21 0 1 60,5 0 0 27,21 0 1 44,5 0 0 3,21 0 1 51,5 0 0 13,5 0 0 246,72 0 0 4293918722,84 0 0 65528,2 0 0 3,80 0 0 4293918720,2 0 0 1,135 0 0 0,4 0 0 8,7 0 0 0,96 0 0 3,21 0 1 0,5 0 0 20,5 0 0 234,80 0 0 4293918721,4 0 0 2,100 0 0 2,2 0 0 7,80 0 0 4293918720,2 0 0 1,96 0 0 7,12 0 0 0,7 0 0 0,5 0 0 9,80 0 0 4293918721,4 0 0 1,100 0 0 3,2 0 0 7,80 0 0 4293918720,2 0 0 1,96 0 0 7,12 0 0 0,7 0 0 0,96 0 0 1,21 0 1 0,5 0 0 31,21 0 1 43,5 0 0 29,21 0 1 60,5 0 0 27,21 0 1 44,5 0 0 3,21 0 1 51,5 0 0 13,5 0 0 203,72 0 0 4293918722,84 0 0 65528,2 0 0 3,80 0 0 4293918720,2 0 0 1,135 0 0 0,4 0 0 8,7 0 0 0,96 0 0 3,21 0 1 0,5 0 0 20,5 0 0 191,80 0 0 4293918721,4 0 0 2,100 0 0 2,2 0 0 7,80 0 0 4293918720,2 0 0 1,96 0 0 7,12 0 0 0,7 0 0 0,5 0 0 9,80 0 0 4293918721,4 0 0 1,100 0 0 3,2 0 0 7,80 0 0 4293918720,2 0 0 1,96 0 0 7,12 0 0 0,7 0 0 0,96 0 0 1,21 0 1 0,5 0 0 31,21 0 1 43,5 0 0 29,21 0 1 60,5 0 0 27,21 0 1 44,5 0 0 3,21 0 1 51,5 0 0 13,5 0 0 160,72 0 0 4293918722,84 0 0 65528,2 0 0 3,80 0 0 4293918720,2 0 0 1,135 0 0 0,4 0 0 8,7 0 0 0,96 0 0 3,21 0 1 0,5 0 0 20,5 0 0 148,80 0 0 4293918721,4 0 0 2,100 0 0 2,2 0 0 7,80 0 0 4293918720,2 0 0 1,96 0 0 7,12 0 0 0,7 0 0 0,5 0 0 9,80 0 0 4293918721,4 0 0 1,100 0 0 3,2 0 0 7,80 0 0 4293918720,2 0 0 1,96 0 0 7,12 0 0 0,7 0 0 0,96 0 0 1,21 0 1 0,5 0 0 31,21 0 1 43,5 0 0 29,21 0 1 60,5 0 0 27,21 0 1 44,5 0 0 3,21 0 1 51,5 0 0 13,5 0 0 117,72 0 0 4293918722,84 0 0 65528,2 0 0 3,80 0 0 4293918720,2 0 0 1,135 0 0 0,4 0 0 8,7 0 0 0,96 0 0 3,21 0 1 0,5 0 0 20,5 0 0 105,80 0 0 4293918721,4 0 0 2,100 0 0 2,2 0 0 7,80 0 0 4293918720,2 0 0 1,96 0 0 7,12 0 0 0,7 0 0 0,5 0 0 9,80 0 0 4293918721,4 0 0 1,100 0 0 3,2 0 0 7,80 0 0 4293918720,2 0 0 1,96 0 0 7,12 0 0 0,7 0 0 0,96 0 0 1,21 0 1 0,5 0 0 31,21 0 1 43,5 0 0 29,21 0 1 60,5 0 0 27,21 0 1 44,5 0 0 3,21 0 1 51,5 0 0 13,5 0 0 74,72 0 0 4293918722,84 0 0 65528,2 0 0 3,80 0 0 4293918720,2 0 0 1,135 0 0 0,4 0 0 8,7 0 0 0,96 0 0 3,21 0 1 0,5 0 0 20,5 0 0 62,80 0 0 4293918721,4 0 0 2,100 0 0 2,2 0 0 7,80 0 0 4293918720,2 0 0 1,96 0 0 7,12 0 0 0,7 0 0 0,5 0 0 9,80 0 0 4293918721,4 0 0 1,100 0 0 3,2 0 0 7,80 0 0 4293918720,2 0 0 1,96 0 0 7,12 0 0 0,7 0 0 0,96 0 0 1,21 0 1 0,5 0 0 31,21 0 1 43,5 0 0 29,21 0 1 60,5 0 0 27,21 0 1 44,5 0 0 3,21 0 1 51,5 0 0 13,5 0 0 31,72 0 0 4293918722,84 0 0 65528,2 0 0 3,80 0 0 4293918720,2 0 0 1,135 0 0 0,4 0 0 8,7 0 0 0,96 0 0 3,21 0 1 0,5 0 0 20,5 0 0 19,80 0 0 4293918721,4 0 0 2,100 0 0 2,2 0 0 7,80 0 0 4293918720,2 0 0 1,96 0 0 7,12 0 0 0,7 0 0 0,5 0 0 9,80 0 0 4293918721,4 0 0 1,100 0 0 3,2 0 0 7,80 0 0 4293918720,2 0 0 1,96 0 0 7,12 0 0 0,7 0 0 0,3 0 0 2,96 0 0 6,21 1 0 4,5 0 0 5,32 0 0 4293918732,84 0 0 4294967040,21 1 0 3221225984,5 0 0 1,5 0 0 53,32 0 0 4294963220,84 0 0 4294901760,21 0 1 801243136,5 0 0 42,21 0 1 2430009344,5 0 0 41,21 0 1 1808531456,5 0 0 42,21 0 1 1802895360,5 0 0 43,96 0 0 3,21 1 0 0,5 0 0 8,96 0 0 1,21 1 0 6,5 0 0 5,97 0 0 2,80 0 0 4293918733,84 0 0 18,21 1 0 2,5 0 0 24,96 0 0 3,21 1 0 0,5 0 0 18,96 0 0 1,21 0 1 6,5 0 0 3,21 0 1 17,5 0 0 1,5 0 0 12,100 0 0 16,2 0 0 7,97 0 0 2,72 0 0 4293918720,97 0 0 7,12 0 0 0,2 0 0 13,97 0 0 2,72 0 0 4293918722,97 0 0 7,12 0 0 0,2 0 0 12,96 0 0 12,21 0 1 1119172,5 0 0 2,5 0 0 4,6 0 0 0,0 0 0 0,2 0 0 0,5 0 0 4,0 0 0 0,2 0 0 0,5 0 0 1,6 0 0 4294967295,96 0 0 6,21 0 1 0,5 0 0 22,96 0 0 5,69 0 1 16,5 0 0 21,96 0 0 1,21 1 0 6,5 0 0 16,96 0 0 3,21 1 0 0,5 0 0 13,97 0 0 2,80 0 0 4293918733,69 1 0 16,5 0 0 9,80 0 0 4293918732,84 0 0 240,116 0 0 2,12 0 0 0,7 0 0 0,96 0 0 4,28 0 0 0,21 0 1 0,5 0 0 2,96 0 0 0,22 0 0 0,6 0 0 0' action skbedit mark 0 pipe action pass
+filter add dev eth0 parent ffff: protocol all prio 2 handle 1 bpf bytecode '11,32 0 0 4294963200,21 0 4 2048,32 0 0 4293918732,84 0 0 4294967040,21 0 1 3221225984,5 0 0 4,32 0 0 4294963220,84 0 0 4294901760,21 1 0 1802895360,6 0 0 0,6 0 0 4294967295' action skbedit mark 0 pipe action pass
 filter add dev eth0 parent ffff: protocol all prio 3 matchall action mirred egress redirect dev ifb-wan
 # mark, rules and express test in one program; the mark goes, as it came
-filter add dev ifb-wan parent 1: protocol all prio 1 handle 1 bpf bytecode '402,0 0 0 0,2 0 0 0,2 0 0 1,2 0 0 3,2 0 0 5,2 0 0 6,2 0 0 2,2 0 0 4,2 0 0 8,2 0 0 9,2 0 0 10,2 0 0 11,2 0 0 12,2 0 0 13,32 0 0 4294963200,21 0 1 2048,5 0 0 3,21 0 1 34525,5 0 0 20,5 0 0 292,0 0 0 4,2 0 0 6,48 0 0 4293918721,84 0 0 255,2 0 0 5,40 0 0 4293918722,84 0 0 65535,2 0 0 4,40 0 0 4293918726,84 0 0 8191,2 0 0 3,48 0 0 4293918729,84 0 0 255,2 0 0 1,48 0 0 4293918720,84 0 0 15,100 0 0 2,2 0 0 2,5 0 0 273,0 0 0 6,2 0 0 6,40 0 0 4293918720,116 0 0 4,84 0 0 255,2 0 0 5,40 0 0 4293918724,21 0 1 0,5 0 0 2,4 0 0 40,2 0 0 4,48 0 0 4293918726,2 0 0 1,1 0 0 40,96 0 0 1,21 0 1 0,5 0 0 31,21 0 1 43,5 0 0 29,21 0 1 60,5 0 0 27,21 0 1 44,5 0 0 3,21 0 1 51,5 0 0 13,5 0 0 246,72 0 0 4293918722,84 0 0 65528,2 0 0 3,80 0 0 4293918720,2 0 0 1,135 0 0 0,4 0 0 8,7 0 0 0,96 0 0 3,21 0 1 0,5 0 0 20,5 0 0 234,80 0 0 4293918721,4 0 0 2,100 0 0 2,2 0 0 7,80 0 0 4293918720,2 0 0 1,96 0 0 7,12 0 0 0,7 0 0 0,5 0 0 9,80 0 0 4293918721,4 0 0 1,100 0 0 3,2 0 0 7,80 0 0 4293918720,2 0 0 1,96 0 0 7,12 0 0 0,7 0 0 0,96 0 0 1,21 0 1 0,5 0 0 31,21 0 1 43,5 0 0 29,21 0 1 60,5 0 0 27,21 0 1 44,5 0 0 3,21 0 1 51,5 0 0 13,5 0 0 203,72 0 0 4293918722,84 0 0 65528,2 0 0 3,80 0 0 4293918720,2 0 0 1,135 0 0 0,4 0 0 8,7 0 0 0,96 0 0 3,21 0 1 0,5 0 0 20,5 0 0 191,80 0 0 4293918721,4 0 0 2,100 0 0 2,2 0 0 7,80 0 0 4293918720,2 0 0 1,96 0 0 7,12 0 0 0,7 0 0 0,5 0 0 9,80 0 0 4293918721,4 0 0 1,100 0 0 3,2 0 0 7,80 0 0 4293918720,2 0 0 1,96 0 0 7,12 0 0 0,7 0 0 0,96 0 0 1,21 0 1 0,5 0 0 31,21 0 1 43,5 0 0 29,21 0 1 60,5 0 0 27,21 0 1 44,5 0 0 3,21 0 1 51,5 0 0 13,5 0 0 160,72 0 0 4293918722,84 0 0 65528,2 0 0 3,80 0 0 4293918720,2 0 0 1,135 0 0 0,4 0 0 8,7 0 0 0,96 0 0 3,21 0 1 0,5 0 0 20,5 0 0 148,80 0 0 4293918721,4 0 0 2,100 0 0 2,2 0 0 7,80 0 0 4293918720,2 0 0 1,96 0 0 7,12 0 0 0,7 0 0 0,5 0 0 9,80 0 0 4293918721,4 0 0 1,100 0 0 3,2 0 0 7,80 0 0 4293918720,2 0 0 1,96 0 0 7,12 0 0 0,7 0 0 0,96 0 0 1,21 0 1 0,5 0 0 31,21 0 1 43,5 0 0 29,21 0 1 60,5 0 0 27,21 0 1 44,5 0 0 3,21 0 1 51,5 0 0 13,5 0 0 117,72 0 0 4293918722,84 0 0 65528,2 0 0 3,80 0 0 4293918720,2 0 0 1,135 0 0 0,4 0 0 8,7 0 0 0,96 0 0 3,21 0 1 0,5 0 0 20,5 0 0 105,80 0 0 4293918721,4 0 0 2,100 0 0 2,2 0 0 7,80 0 0 4293918720,2 0 0 1,96 0 0 7,12 0 0 0,7 0 0 0,5 0 0 9,80 0 0 4293918721,4 0 0 1,100 0 0 3,2 0 0 7,80 0 0 4293918720,2 0 0 1,96 0 0 7,12 0 0 0,7 0 0 0,96 0 0 1,21 0 1 0,5 0 0 31,21 0 1 43,5 0 0 29,21 0 1 60,5 0 0 27,21 0 1 44,5 0 0 3,21 0 1 51,5 0 0 13,5 0 0 74,72 0 0 4293918722,84 0 0 65528,2 0 0 3,80 0 0 4293918720,2 0 0 1,135 0 0 0,4 0 0 8,7 0 0 0,96 0 0 3,21 0 1 0,5 0 0 20,5 0 0 62,80 0 0 4293918721,4 0 0 2,100 0 0 2,2 0 0 7,80 0 0 4293918720,2 0 0 1,96 0 0 7,12 0 0 0,7 0 0 0,5 0 0 9,80 0 0 4293918721,4 0 0 1,100 0 0 3,2 0 0 7,80 0 0 4293918720,2 0 0 1,96 0 0 7,12 0 0 0,7 0 0 0,96 0 0 1,21 0 1 0,5 0 0 31,21 0 1 43,5 0 0 29,21 0 1 60,5 0 0 27,21 0 1 44,5 0 0 3,21 0 1 51,5 0 0 13,5 0 0 31,72 0 0 4293918722,84 0 0 65528,2 0 0 3,80 0 0 4293918720,2 0 0 1,135 0 0 0,4 0 0 8,7 0 0 0,96 0 0 3,21 0 1 0,5 0 0 20,5 0 0 19,80 0 0 4293918721,4 0 0 2,100 0 0 2,2 0 0 7,80 0 0 4293918720,2 0 0 1,96 0 0 7,12 0 0 0,7 0 0 0,5 0 0 9,80 0 0 4293918721,4 0 0 1,100 0 0 3,2 0 0 7,80 0 0 4293918720,2 0 0 1,96 0 0 7,12 0 0 0,7 0 0 0,3 0 0 2,96 0 0 6,21 1 0 4,5 0 0 5,32 0 0 4293918732,84 0 0 4294967040,21 1 0 3221225984,5 0 0 1,5 0 0 53,32 0 0 4294963220,84 0 0 4294901760,21 0 1 801243136,5 0 0 42,21 0 1 2430009344,5 0 0 41,21 0 1 1808531456,5 0 0 42,21 0 1 1802895360,5 0 0 43,96 0 0 3,21 1 0 0,5 0 0 8,96 0 0 1,21 1 0 6,5 0 0 5,97 0 0 2,80 0 0 4293918733,84 0 0 18,21 1 0 2,5 0 0 24,96 0 0 3,21 1 0 0,5 0 0 18,96 0 0 1,21 0 1 6,5 0 0 3,21 0 1 17,5 0 0 1,5 0 0 12,100 0 0 16,2 0 0 7,97 0 0 2,72 0 0 4293918720,97 0 0 7,12 0 0 0,2 0 0 13,97 0 0 2,72 0 0 4293918722,97 0 0 7,12 0 0 0,2 0 0 12,96 0 0 12,21 0 1 1119172,5 0 0 2,5 0 0 4,6 0 0 65552,0 0 0 65568,2 0 0 0,5 0 0 4,0 0 0 65584,2 0 0 0,5 0 0 1,6 0 0 0,96 0 0 6,21 0 1 0,5 0 0 22,96 0 0 5,69 0 1 16,5 0 0 21,96 0 0 1,21 1 0 6,5 0 0 16,96 0 0 3,21 1 0 0,5 0 0 13,97 0 0 2,80 0 0 4293918733,69 1 0 16,5 0 0 9,80 0 0 4293918732,84 0 0 240,116 0 0 2,12 0 0 0,7 0 0 0,96 0 0 4,28 0 0 0,21 0 1 0,5 0 0 2,96 0 0 0,22 0 0 0,6 0 0 65552' action skbedit mark 0
+filter add dev ifb-wan parent 1: protocol all prio 1 handle 1 bpf bytecode '321,0 0 0 0,2 0 0 0,2 0 0 1,2 0 0 3,2 0 0 5,2 0 0 6,2 0 0 2,2 0 0 4,2 0 0 8,2 0 0 9,2 0 0 10,2 0 0 11,2 0 0 12,2 0 0 13,32 0 0 4294963200,21 1 0 2048,21 19 243 34525,0 0 0 4,2 0 0 6,48 0 0 4293918721,84 0 0 255,2 0 0 5,40 0 0 4293918722,84 0 0 65535,2 0 0 4,40 0 0 4293918726,84 0 0 8191,2 0 0 3,48 0 0 4293918729,84 0 0 255,2 0 0 1,48 0 0 4293918720,84 0 0 15,100 0 0 2,2 0 0 2,5 0 0 224,0 0 0 6,2 0 0 6,40 0 0 4293918720,116 0 0 4,84 0 0 255,2 0 0 5,40 0 0 4293918724,21 2 0 0,4 0 0 40,2 0 0 4,48 0 0 4293918726,2 0 0 1,1 0 0 40,96 0 0 1,21 24 0 0,21 23 0 43,21 22 0 60,21 1 0 44,21 10 204 51,72 0 0 4293918722,84 0 0 65528,2 0 0 3,80 0 0 4293918720,2 0 0 1,135 0 0 0,4 0 0 8,7 0 0 0,96 0 0 3,21 19 194 0,80 0 0 4293918721,4 0 0 2,100 0 0 2,2 0 0 7,80 0 0 4293918720,2 0 0 1,96 0 0 7,12 0 0 0,7 0 0 0,5 0 0 9,80 0 0 4293918721,4 0 0 1,100 0 0 3,2 0 0 7,80 0 0 4293918720,2 0 0 1,96 0 0 7,12 0 0 0,7 0 0 0,96 0 0 1,21 24 0 0,21 23 0 43,21 22 0 60,21 1 0 44,21 10 169 51,72 0 0 4293918722,84 0 0 65528,2 0 0 3,80 0 0 4293918720,2 0 0 1,135 0 0 0,4 0 0 8,7 0 0 0,96 0 0 3,21 19 159 0,80 0 0 4293918721,4 0 0 2,100 0 0 2,2 0 0 7,80 0 0 4293918720,2 0 0 1,96 0 0 7,12 0 0 0,7 0 0 0,5 0 0 9,80 0 0 4293918721,4 0 0 1,100 0 0 3,2 0 0 7,80 0 0 4293918720,2 0 0 1,96 0 0 7,12 0 0 0,7 0 0 0,96 0 0 1,21 24 0 0,21 23 0 43,21 22 0 60,21 1 0 44,21 10 134 51,72 0 0 4293918722,84 0 0 65528,2 0 0 3,80 0 0 4293918720,2 0 0 1,135 0 0 0,4 0 0 8,7 0 0 0,96 0 0 3,21 19 124 0,80 0 0 4293918721,4 0 0 2,100 0 0 2,2 0 0 7,80 0 0 4293918720,2 0 0 1,96 0 0 7,12 0 0 0,7 0 0 0,5 0 0 9,80 0 0 4293918721,4 0 0 1,100 0 0 3,2 0 0 7,80 0 0 4293918720,2 0 0 1,96 0 0 7,12 0 0 0,7 0 0 0,96 0 0 1,21 24 0 0,21 23 0 43,21 22 0 60,21 1 0 44,21 10 99 51,72 0 0 4293918722,84 0 0 65528,2 0 0 3,80 0 0 4293918720,2 0 0 1,135 0 0 0,4 0 0 8,7 0 0 0,96 0 0 3,21 19 89 0,80 0 0 4293918721,4 0 0 2,100 0 0 2,2 0 0 7,80 0 0 4293918720,2 0 0 1,96 0 0 7,12 0 0 0,7 0 0 0,5 0 0 9,80 0 0 4293918721,4 0 0 1,100 0 0 3,2 0 0 7,80 0 0 4293918720,2 0 0 1,96 0 0 7,12 0 0 0,7 0 0 0,96 0 0 1,21 24 0 0,21 23 0 43,21 22 0 60,21 1 0 44,21 10 64 51,72 0 0 4293918722,84 0 0 65528,2 0 0 3,80 0 0 4293918720,2 0 0 1,135 0 0 0,4 0 0 8,7 0 0 0,96 0 0 3,21 19 54 0,80 0 0 4293918721,4 0 0 2,100 0 0 2,2 0 0 7,80 0 0 4293918720,2 0 0 1,96 0 0 7,12 0 0 0,7 0 0 0,5 0 0 9,80 0 0 4293918721,4 0 0 1,100 0 0 3,2 0 0 7,80 0 0 4293918720,2 0 0 1,96 0 0 7,12 0 0 0,7 0 0 0,96 0 0 1,21 24 0 0,21 23 0 43,21 22 0 60,21 1 0 44,21 10 29 51,72 0 0 4293918722,84 0 0 65528,2 0 0 3,80 0 0 4293918720,2 0 0 1,135 0 0 0,4 0 0 8,7 0 0 0,96 0 0 3,21 19 19 0,80 0 0 4293918721,4 0 0 2,100 0 0 2,2 0 0 7,80 0 0 4293918720,2 0 0 1,96 0 0 7,12 0 0 0,7 0 0 0,5 0 0 9,80 0 0 4293918721,4 0 0 1,100 0 0 3,2 0 0 7,80 0 0 4293918720,2 0 0 1,96 0 0 7,12 0 0 0,7 0 0 0,3 0 0 2,32 0 0 4294963220,84 0 0 4294901760,21 30 0 801243136,21 32 0 1808531456,21 29 0 2430009344,96 0 0 3,21 0 6 0,96 0 0 1,21 0 4 6,97 0 0 2,80 0 0 4293918733,84 0 0 18,21 0 23 2,96 0 0 3,21 0 15 0,96 0 0 1,21 1 0 6,21 0 12 17,100 0 0 16,2 0 0 7,97 0 0 2,72 0 0 4293918720,97 0 0 7,12 0 0 0,2 0 0 13,97 0 0 2,72 0 0 4293918722,97 0 0 7,12 0 0 0,2 0 0 12,96 0 0 12,21 2 0 1119172,5 0 0 3,6 0 0 65552,0 0 0 65568,5 0 0 2,0 0 0 65584,5 0 0 0,2 0 0 0,96 0 0 6,21 17 0 0,96 0 0 5,69 17 0 16,96 0 0 1,21 0 13 6,96 0 0 3,21 0 11 0,97 0 0 2,80 0 0 4293918733,69 0 8 16,80 0 0 4293918732,84 0 0 240,116 0 0 2,12 0 0 0,7 0 0 0,96 0 0 4,28 0 0 0,21 2 0 0,96 0 0 0,22 0 0 0,6 0 0 65552' action skbedit mark 0
 PFQ_QUEUES
 }
 
@@ -99,7 +100,7 @@ table ip pfq
 delete table ip pfq
 
 table inet pfq {
-	chain config_fcd89ee3720e40aa {
+	chain config_af17e8c7c7b52cc6 {
 	}
 
 	chain wan/is/calls {
@@ -368,8 +369,12 @@ is_ours() { [ -f "$state/made" ] && grep -q "^$1 $2\( \|\$\)" "$state/made"; }
 look() {
     faults=0
     for name in $interfaces; do
-        if ! ip link show dev "$name" >/dev/null 2>&1; then
+        real=$(ip -o link show dev "$name" 2>/dev/null | sed -n 's/^[0-9]*: \([^:@]*\)[:@].*/\1/p')
+        if [ -z "$real" ]; then
             say "there is no interface $name"
+            faults=1
+        elif [ "$real" != "$name" ]; then
+            say "$name is another name of the interface $real, which packet rules do not know: write $real in the model"
             faults=1
         elif ! ip link show dev "$name" up 2>/dev/null | grep -q .; then
             say "the interface $name is down: ip link set dev $name up"
@@ -395,9 +400,9 @@ look() {
         say "there is an interface $name already, and it is not pfq's (ip link del dev $name takes it away)"
         faults=1
     done
-    for name in $tables; do
+    # In any family: what an older version left would go on working on packets.
+    for name in $(nft list tables 2>/dev/null | sed -n 's/^table \([a-z0-9]*\) pfq$/\1/p'); do
         is_ours table "$name" && continue
-        has_table "$name" || continue
         say "there is a table $name pfq already, and no state of it in $state (nft delete table $name pfq takes it away)"
         faults=1
     done

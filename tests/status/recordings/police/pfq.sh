@@ -13,7 +13,7 @@
 # Exit status: 0 done, 1 not done, 2 wrong use. It tries everything in a network namespace of its own before it touches anything.
 # PFQ_STATE names the folder for what stop needs to know (/run/pfq).
 
-config=e5ed86a511d4accc
+config=047ef93e98368f84
 interfaces='eth0'
 roots='eth0=htb'
 arriving='eth0'
@@ -27,6 +27,7 @@ pieces() {
     cat <<'PFQ_PIECES'
 sch_htb CONFIG_NET_SCH_HTB qdisc replace dev pfq-probe root htb
 sch_fq_codel CONFIG_NET_SCH_FQ_CODEL qdisc replace dev pfq-probe root fq_codel
+sch_cake CONFIG_NET_SCH_CAKE qdisc replace dev pfq-probe root cake
 sch_fifo CONFIG_NET_SCHED qdisc replace dev pfq-probe root pfifo limit 10
 sch_ingress CONFIG_NET_SCH_INGRESS qdisc replace dev pfq-probe handle ffff: ingress
 cls_matchall CONFIG_NET_CLS_MATCHALL filter add dev pfq-probe parent ffff: protocol all prio 1 matchall classid 1:1
@@ -43,26 +44,26 @@ qdisc add dev eth0 root handle 1: stab linklayer atm overhead 26 htb default 30
 class add dev eth0 parent 1: classid 1:f htb rate 2000000000bit ceil 2000000000bit burst 250000b cburst 250000b prio 7 quantum 60000
 qdisc add dev eth0 parent 1:f handle f: fq_codel
 # out to link wan: computed rate 19760000 bit/s: 98.8 % of 20 Mbit/s of line
-# burst 4113 bytes: 1 ms at this rate and one full packet
-class add dev eth0 parent 1: classid 1:1 htb rate 19760000bit ceil 19760000bit burst 4113b cburst 4113b quantum 1643
+# burst 2470 bytes: 1 ms at this rate; a packet goes on credit
+class add dev eth0 parent 1: classid 1:1 htb rate 19760000bit ceil 19760000bit burst 2470b cburst 2470b quantum 1643
 # express: 2017000 bit/s, 1903 ACKs/s of 106 bytes = 1613.744 kbit/s, and a quarter more
-class add dev eth0 parent 1:1 classid 1:10 htb rate 2017000bit ceil 19760000bit burst 1643b cburst 4113b prio 0 quantum 1643
-# express: at most 1000 packets
-qdisc add dev eth0 parent 1:10 handle 10: pfifo limit 1000
+class add dev eth0 parent 1:1 classid 1:10 htb rate 2017000bit ceil 19760000bit burst 1643b cburst 2470b prio 0 quantum 1643
+# express: an ACK that a later one has overtaken here is dropped; memory for 1000 packets: at most 1000 packets
+qdisc add dev eth0 parent 1:10 handle 10: cake unlimited besteffort flows nonat nowash ack-filter-aggressive no-split-gso raw rtt 100000us memlimit 1024000b
 # interactive: 1976000 bit/s, 10 % of 19.76 Mbit/s
-class add dev eth0 parent 1:1 classid 1:20 htb rate 1976000bit ceil 19760000bit burst 1643b cburst 4113b prio 1 quantum 1643
+class add dev eth0 parent 1:1 classid 1:20 htb rate 1976000bit ceil 19760000bit burst 1643b cburst 2470b prio 1 quantum 1643
 # interactive: 250 ms at 19.76 Mbit/s, packets of 1643 bytes
 qdisc add dev eth0 parent 1:20 handle 20: pfifo limit 376
 # bulk: 15760000 bit/s, 15.767 Mbit/s that the guarantees leave
-class add dev eth0 parent 1:1 classid 1:30 htb rate 15760000bit ceil 19760000bit burst 1643b cburst 4113b prio 2 quantum 1643
+class add dev eth0 parent 1:1 classid 1:30 htb rate 15760000bit ceil 19760000bit burst 1643b cburst 2470b prio 2 quantum 1643
 # bulk: 1000 ms at 19.76 Mbit/s, packets of 1643 bytes
 qdisc add dev eth0 parent 1:30 handle 30: fq_codel limit 1504 target 5000us interval 100000us noecn
-# arriving from link wan: 45000000 bit/s, 90 % of 50 Mbit/s of line
-# burst 564143 bytes: 100 ms at this rate and one full packet
+# arriving from link wan: 48600000 bit/s, 97.2 % of 50 Mbit/s of line
+# burst 609143 bytes: 100 ms at this rate and one full packet
 qdisc add dev eth0 handle ffff: ingress
 filter add dev eth0 parent ffff: protocol ip prio 1 u32 match ip src 192.0.2.0/24 action pass
 filter add dev eth0 parent ffff: protocol ipv6 prio 2 u32 match ip6 src 2001:db8:99::/48 action pass
-filter add dev eth0 parent ffff: protocol all prio 50 matchall action police rate 45000000bit burst 564143b mtu 65536 linklayer atm overhead 40 mpu 0 conform-exceed drop
+filter add dev eth0 parent ffff: protocol all prio 50 matchall action police rate 48600000bit burst 609143b mtu 65536 linklayer atm overhead 40 mpu 0 conform-exceed drop
 PFQ_QUEUES
 }
 
@@ -72,7 +73,7 @@ table inet pfq
 delete table inet pfq
 
 table inet pfq {
-	chain config_e5ed86a511d4accc {
+	chain config_047ef93e98368f84 {
 	}
 
 	chain wan/is/interactive {
@@ -337,8 +338,12 @@ is_ours() { [ -f "$state/made" ] && grep -q "^$1 $2\( \|\$\)" "$state/made"; }
 look() {
     faults=0
     for name in $interfaces; do
-        if ! ip link show dev "$name" >/dev/null 2>&1; then
+        real=$(ip -o link show dev "$name" 2>/dev/null | sed -n 's/^[0-9]*: \([^:@]*\)[:@].*/\1/p')
+        if [ -z "$real" ]; then
             say "there is no interface $name"
+            faults=1
+        elif [ "$real" != "$name" ]; then
+            say "$name is another name of the interface $real, which packet rules do not know: write $real in the model"
             faults=1
         elif ! ip link show dev "$name" up 2>/dev/null | grep -q .; then
             say "the interface $name is down: ip link set dev $name up"
@@ -364,9 +369,9 @@ look() {
         say "there is an interface $name already, and it is not pfq's (ip link del dev $name takes it away)"
         faults=1
     done
-    for name in $tables; do
+    # In any family: what an older version left would go on working on packets.
+    for name in $(nft list tables 2>/dev/null | sed -n 's/^table \([a-z0-9]*\) pfq$/\1/p'); do
         is_ours table "$name" && continue
-        has_table "$name" || continue
         say "there is a table $name pfq already, and no state of it in $state (nft delete table $name pfq takes it away)"
         faults=1
     done

@@ -12,7 +12,7 @@
 # Exit status: 0 done, 1 not done, 2 wrong use. It tries everything in a network namespace of its own before it touches anything.
 # PFQ_STATE names the folder for what stop needs to know (/run/pfq).
 
-config=ab6040dd653aa32a
+config=30d426707b0e3606
 interfaces='eth0 eth1'
 roots='eth0=htb eth1=htb'
 arriving=''
@@ -26,6 +26,7 @@ pieces() {
     cat <<'PFQ_PIECES'
 sch_htb CONFIG_NET_SCH_HTB qdisc replace dev pfq-probe root htb
 sch_prio CONFIG_NET_SCH_PRIO qdisc replace dev pfq-probe root prio
+sch_cake CONFIG_NET_SCH_CAKE qdisc replace dev pfq-probe root cake
 sch_fifo CONFIG_NET_SCHED qdisc replace dev pfq-probe root pfifo limit 10
 sch_fq_codel CONFIG_NET_SCH_FQ_CODEL qdisc replace dev pfq-probe root fq_codel
 cls_basic CONFIG_NET_CLS_BASIC filter add dev pfq-probe parent ffff: protocol all prio 5 basic classid 1:1
@@ -37,11 +38,12 @@ queues() {
     cat <<'PFQ_QUEUES'
 qdisc add dev eth0 root handle 1: stab linklayer ethernet mtu 2048 tsize 2048 mpu 84 overhead 24 htb default 1
 # out to link wan: computed rate 19760000 bit/s: 98.8 % of 20 Mbit/s of line
-# burst 4008 bytes: 1 ms at this rate and one full packet
-class add dev eth0 parent 1: classid 1:1 htb rate 19760000bit ceil 19760000bit burst 4008b cburst 4008b quantum 1538
+# burst 2470 bytes: 1 ms at this rate; a packet goes on credit
+class add dev eth0 parent 1: classid 1:1 htb rate 19760000bit ceil 19760000bit burst 2470b cburst 2470b quantum 1538
+# a band for each class, in their order
 qdisc add dev eth0 parent 1:1 handle 2: prio bands 3 priomap 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
-# express: at most 1000 packets
-qdisc add dev eth0 parent 2:1 handle 10: pfifo limit 1000
+# express: an ACK that a later one has overtaken here is dropped; memory for 1000 packets: at most 1000 packets
+qdisc add dev eth0 parent 2:1 handle 10: cake unlimited besteffort flows nonat nowash ack-filter-aggressive no-split-gso raw rtt 100000us memlimit 1024000b
 # interactive: 250 ms at 19.76 Mbit/s, packets of 1538 bytes
 qdisc add dev eth0 parent 2:2 handle 20: pfifo limit 402
 # bulk: 1000 ms at 19.76 Mbit/s, packets of 1538 bytes
@@ -50,16 +52,17 @@ qdisc add dev eth1 root handle 1: stab linklayer ethernet mtu 2048 tsize 2048 mp
 # what is not the link's: at the interface's own speed (1000000000 bit/s; doubled, so that this class is never the limit)
 class add dev eth1 parent 1: classid 1:f htb rate 2000000000bit ceil 2000000000bit burst 250000b cburst 250000b prio 7 quantum 60000
 qdisc add dev eth1 parent 1:f handle f: fq_codel
-# in from link wan: computed rate 45000000 bit/s: 90 % of 50 Mbit/s of line
-# burst 7163 bytes: 1 ms at this rate and one full packet
-class add dev eth1 parent 1: classid 1:1 htb rate 45000000bit ceil 45000000bit burst 7163b cburst 7163b quantum 1538
+# in from link wan: computed rate 48600000 bit/s: 97.2 % of 50 Mbit/s of line
+# burst 6075 bytes: 1 ms at this rate; a packet goes on credit
+class add dev eth1 parent 1: classid 1:1 htb rate 48600000bit ceil 48600000bit burst 6075b cburst 6075b quantum 1538
+# a band for each class, in their order
 qdisc add dev eth1 parent 1:1 handle 2: prio bands 3 priomap 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2
 # express: at most 1000 packets
 qdisc add dev eth1 parent 2:1 handle 10: pfifo limit 1000
-# interactive: 250 ms at 45 Mbit/s, packets of 1538 bytes
-qdisc add dev eth1 parent 2:2 handle 20: pfifo limit 915
-# bulk: 1000 ms at 45 Mbit/s, packets of 1538 bytes
-qdisc add dev eth1 parent 2:3 handle 30: fq_codel limit 3658 target 5000us interval 100000us ecn
+# interactive: 250 ms at 48.6 Mbit/s, packets of 1538 bytes
+qdisc add dev eth1 parent 2:2 handle 20: pfifo limit 988
+# bulk: 1000 ms at 48.6 Mbit/s, packets of 1538 bytes
+qdisc add dev eth1 parent 2:3 handle 30: fq_codel limit 3950 target 5000us interval 100000us ecn
 # packets of the link's classes bear the number of a band
 filter add dev eth1 parent 1: protocol all prio 1 basic match meta( priority gt 131071 ) classid 1:1
 PFQ_QUEUES
@@ -71,7 +74,7 @@ table inet pfq
 delete table inet pfq
 
 table inet pfq {
-	chain config_ab6040dd653aa32a {
+	chain config_30d426707b0e3606 {
 	}
 
 	chain wan/is/interactive {
@@ -343,8 +346,12 @@ is_ours() { [ -f "$state/made" ] && grep -q "^$1 $2\( \|\$\)" "$state/made"; }
 look() {
     faults=0
     for name in $interfaces; do
-        if ! ip link show dev "$name" >/dev/null 2>&1; then
+        real=$(ip -o link show dev "$name" 2>/dev/null | sed -n 's/^[0-9]*: \([^:@]*\)[:@].*/\1/p')
+        if [ -z "$real" ]; then
             say "there is no interface $name"
+            faults=1
+        elif [ "$real" != "$name" ]; then
+            say "$name is another name of the interface $real, which packet rules do not know: write $real in the model"
             faults=1
         elif ! ip link show dev "$name" up 2>/dev/null | grep -q .; then
             say "the interface $name is down: ip link set dev $name up"
@@ -370,9 +377,9 @@ look() {
         say "there is an interface $name already, and it is not pfq's (ip link del dev $name takes it away)"
         faults=1
     done
-    for name in $tables; do
+    # In any family: what an older version left would go on working on packets.
+    for name in $(nft list tables 2>/dev/null | sed -n 's/^table \([a-z0-9]*\) pfq$/\1/p'); do
         is_ours table "$name" && continue
-        has_table "$name" || continue
         say "there is a table $name pfq already, and no state of it in $state (nft delete table $name pfq takes it away)"
         faults=1
     done
