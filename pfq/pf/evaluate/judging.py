@@ -105,7 +105,9 @@ class Judging:
             packet.algebra,
             [(hit.where, hit.ended, None if hit.step is None or hit.step.rule.action == "match" else _outcome(hit.step, named)) for hit in walk.hits],
         )
-        return {one or _DEFAULT: where for one, where in found.items()}
+        # A rule may come to what the default rule does.
+        default = found.pop(None, packet.algebra.nothing) | found.pop(_DEFAULT, packet.algebra.nothing)
+        return {one: where for one, where in found.items() if one is not None} | {_DEFAULT: default}
 
     def _marks(self, packet: Packet, walk: Walk, outcome: Mapping[_Outcome, Condition], state: Condition) -> Marks:
         algebra, width = packet.algebra, self.queue_width
