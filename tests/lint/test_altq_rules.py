@@ -125,3 +125,8 @@ queue b bandwidth 500Kb priority 1
 pass out on tun0 inet proto tcp queue (a, b)
 """
     assert codes(text, "openbsd-4.4") == []
+
+
+def test_a_queue_in_other_letters_is_meant() -> None:
+    text = "altq on em0 priq bandwidth 1Mb queue { qACK, qDefault }\nqueue qACK priority 7\nqueue qDefault priq(default)\npass out queue (qDefault, qAck)\n"
+    assert only(text, "PFQ201", "openbsd-4.4")[1].hint == "did you mean qACK?"

@@ -232,3 +232,23 @@ def test_rules_of_included_and_loaded_files_are_judged(tmp_path: Path) -> None:
     text = f'pass\ninclude "{tmp_path}/more"\npass in from 10.0.0.1\nload anchor "b" from "{tmp_path}/loaded"\nanchor "b"\n'
     found = {(Path(one.file).name, one.message.partition("rule in ")[2]) for one in lint(text).findings if one.code == "PFQ104"}
     assert found == {("pf.conf", f"line 1 of {tmp_path}/more takes them all"), ("loaded", "line 1 takes them all")}
+
+
+@pytest.mark.parametrize(
+    ("text", "dialect", "hint"),
+    [
+        ("pass\r\n", "openbsd-7.6", "ends as on Windows"),
+        ("\ufeffpass\n", "openbsd-7.6", "byte order mark"),
+        ("pass", "openbsd-4.4", "the last line has no end"),
+        ("altq on em0 priq queue { a }\n", "openbsd-7.6", "no altq"),
+        ("nat on em0 from 10.0.0.0/8 -> (em0)\n", "openbsd-7.6", "nat-to and rdr-to"),
+        ("scrub in all\n", "openbsd-5.4", "scrub by match rules"),
+        ("match in all scrub (no-df)\n", "freebsd-13.2", "no match rules"),
+        ("pass quik\n", "openbsd-7.6", ""),
+    ],
+)
+def test_a_syntax_error_is_explained_where_the_line_tells_it(text: str, dialect: str, hint: str) -> None:
+    found = next(finding for finding in lint(text, dialect).findings if finding.code == "PFQ001")
+    assert found.message == "pfctl: syntax error"
+    assert hint in found.hint
+    assert bool(hint) == bool(found.hint)

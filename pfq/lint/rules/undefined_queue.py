@@ -39,6 +39,9 @@ def check(ruleset: Ruleset) -> list[Finding]:
 def _similar(name: str, names: list[str]) -> str:
     from difflib import get_close_matches
 
+    alike = [one for one in names if one.casefold() == name.casefold()]
+    if alike:
+        return alike[0]
     return next(iter(get_close_matches(name, names[:1000], 1)), "")
 
 
