@@ -25,8 +25,8 @@ system = "linux-6.1"
 inside = { interface = "eth1", networks = ["192.168.1.0/24"] }
 links.wan = { interface = "eth0", MORE }
 """
-_FIRST = _MODEL.replace("MORE", 'leaf = "pfifo", nat = true, txqueuelen = 500')
-_SECOND = _MODEL.replace("MORE", 'leaf = "pfifo", txqueuelen = 700').replace("2 Mbit", "3 Mbit")
+_FIRST = _MODEL.replace("MORE", 'scheduler = "htb", leaf = "pfifo", nat = true, txqueuelen = 500')
+_SECOND = _MODEL.replace("MORE", 'scheduler = "htb", leaf = "pfifo", txqueuelen = 700').replace("2 Mbit", "3 Mbit")
 # What the host's kernel lacks.
 _LACKING = _MODEL.replace("MORE", 'scheduler = "hfsc", leaf = "sfq"')
 
