@@ -126,7 +126,8 @@ _CHANGES: dict[str, tuple[str, str, Change, str]] = {
     "another bandwidth": ("cake", "tc-qdisc", lambda t: t.replace('"bandwidth":2470000', '"bandwidth":2500000'), "cake at root: bandwidth 2500000"),
     "no ack-filter": ("cake", "tc-qdisc", lambda t: t.replace('"ack-filter":"enabled"', '"ack-filter":"disabled"'), "cake at root: not ack-filter"),
     "another policer": (
-        "police", "tc-filter-eth0-ffff", lambda t: re.sub(r"police 0x1 rate \S+", "police 0x1 rate 99Mbit", t), "the filter of preference 50 (matchall) is another",
+        "police", "tc-filter-eth0-ffff", lambda t: re.sub(r"police 0x1 rate \S+", "police 0x1 rate 99Mbit", t),
+        "the filter of preference 50 (matchall) is another",
     ),
     "another network": ("police", "tc-filter-eth0-ffff", lambda t: t.replace("c0000200", "c0000300"), "the filter of preference 1 (u32) is another"),
     "another configuration": (
