@@ -19,7 +19,7 @@ from pfq.simulate.schedulers.cbq import Cbq, CbqClass
 from pfq.simulate.schedulers.codel import Codel
 from pfq.simulate.schedulers.curves import ServiceLine, straight
 from pfq.simulate.schedulers.fifo import Fifo, HeadDrop
-from pfq.simulate.schedulers.fq_codel import LINUX_BATCH, OPENBSD_LIMIT, FqCodel
+from pfq.simulate.schedulers.fq_codel import OPENBSD_LIMIT, FqCodel
 from pfq.simulate.schedulers.hfsc import Hfsc, HfscClass
 from pfq.simulate.schedulers.htb import Htb, HtbClass
 from pfq.simulate.schedulers.linux_cbq import LinuxCbq, LinuxCbqClass
@@ -112,7 +112,7 @@ class _Maker:
         if leaf.drop in ("red", "ecn"):
             low, high, probability, weight = ALTQ_RED
             idle = self.packet * 8 * SECOND // self.tree.rate.value
-            return Red("packets", limit * low // 100, limit * high // 100, limit, probability, weight, idle, self.random)
+            return Red("packets", limit * low // 100, limit * high // 100, limit, probability, weight, idle, self.random, leaf.drop == "ecn")
         return HeadDrop(limit) if self.uplink.scheduler == "cbq" else Fifo(limit)
 
     def _flows(self, leaf: PlannedQueue) -> bool:
@@ -132,13 +132,15 @@ class _Maker:
         fair = leaf.fair != "none" and self.uplink.leaf != "pfifo"
         device = self.tree.mtu + self.tree.accounting.counted
         if fair and not (leaf.drop == "red" and not leaf.fair_given):
+            # The target writes `ecn` there: what arrives has crossed the bottleneck already.
+            ecn = leaf.drop == "ecn" or self.tree.direction == "down"
             salt = self.random.getrandbits(32)
             if self.uplink.leaf == "sfq":
                 return Sfq(max(leaf.fair_limit.value, 2), device, salt)
-            return FqCodel(leaf.fair_limit.value, device, leaf.target * 1000, leaf.interval * 1000, device, salt, batch=LINUX_BATCH)
+            return FqCodel(leaf.fair_limit.value, device, leaf.target * 1000, leaf.interval * 1000, device, salt, ecn=ecn)
         if leaf.drop in ("red", "ecn"):
             low = max(leaf.limit.value * self.tree.mtu // 6, 2 * self.tree.mtu)
-            return Red("bytes", low, 3 * low, 6 * low, 0.02, 64, 1000 * 8 * SECOND // self.tree.rate.value, self.random)
+            return Red("bytes", low, 3 * low, 6 * low, 0.02, 64, 1000 * 8 * SECOND // self.tree.rate.value, self.random, leaf.drop == "ecn")
         if leaf.drop == "codel":
             return Codel(leaf.limit.value, leaf.target * 1000, leaf.interval * 1000, device)
         return Fifo(leaf.limit.value)

@@ -4,7 +4,7 @@ from bisect import bisect_left
 from collections.abc import Callable
 
 from pfq.simulate.events import Events
-from pfq.simulate.packet import Deliver, Packet
+from pfq.simulate.packet import CAPABLE, ECHO, EXPERIENCED, Deliver, Packet
 from pfq.simulate.tcp import TcpKind, Way
 
 MOST_BLOCKS = 3
@@ -18,8 +18,8 @@ class Receiver:
     """Counts what arrives into `bins` of `width` ns (bytes of payload); calls `complete` after segment `total`."""
 
     __slots__ = (
-        "ack_at", "answer", "begins", "bins", "complete", "delay", "ends", "events", "expected", "header", "payload", "pending", "received", "recent", "sack",
-        "timing", "to", "total", "way", "width",
+        "ack_at", "answer", "begins", "bins", "complete", "delay", "echo", "ends", "events", "expected", "header", "payload", "pending", "received", "recent",
+        "sack", "timing", "to", "total", "way", "width",
     )
 
     def __init__(
@@ -27,6 +27,7 @@ class Receiver:
     ) -> None:
         self.events = events
         self.sack = kind.sack
+        self.echo = 0
         self.header = kind.header
         self.way = way
         self.payload = payload
@@ -48,6 +49,10 @@ class Receiver:
 
     def on_data(self, now: int, packet: Packet) -> None:
         number = packet[4]
+        marks = packet[9]
+        if marks > CAPABLE:
+            # The sender has slowed down, or is asked to; until it says so, every ACK asks (RFC 3168 6.1.3).
+            self.echo = ECHO if marks & EXPERIENCED else 0
         if number == self.expected and not self.begins:
             self.expected = number + 1
             self.bins[now // self.width] += self.payload
@@ -136,4 +141,4 @@ class Receiver:
         self.pending = 0
         way = self.way
         size = self.header + 4 + 8 * len(blocks) if blocks else self.header
-        way.send(now, [size, way.ack_class, way.key, self.to, self.expected, self.recent, blocks or (), 0, 0, 0])
+        way.send(now, [size, way.ack_class, way.key, self.to, self.expected, self.recent, blocks or (), 0, 0, self.echo])

@@ -206,6 +206,7 @@ _TCP_KEYS = {
     "delayed_ack": Key(_SHORT, "How long an ACK may wait."),
     "segments_per_ack": Key(Whole("segments", 1, 64), "Segments that one ACK answers."),
     "bunch": Key(Whole("segments", 1, 45), "Segments that the sender's card is given as one (TSO); 1 if left out."),
+    "ecn": Key(Flag(), "Explicit congestion notification: queues that can mark instead of dropping; false if left out."),
     "least_rto": Key(_SHORT, "Least time until a segment is sent again."),
 }
 _LINE_KEYS = {

@@ -1,14 +1,14 @@
 """TCP: how both ends do it, and the sender: slow start, congestion avoidance, fast retransmit and recovery, timeouts.
 
-RFC 5681, 6298, 6582 (without SACK), 6675 and 6937 (with it), 7323 (timestamps), 9438. Sequence numbers count segments. Nothing is sent out of
-order by the network, so three later segments always mean a loss. Not simulated: ECN, HyStart, tail loss probes, pacing, Nagle.
+RFC 3168 (ECN), 5681, 6298, 6582 (without SACK), 6675 and 6937 (with it), 7323 (timestamps), 9438. Sequence numbers count segments. Nothing is sent out of
+order by the network, so three later segments always mean a loss. Not simulated: HyStart, tail loss probes, pacing, Nagle.
 """
 
 from dataclasses import dataclass
 
 from pfq.simulate.congestion import CONTROLS, INFINITE
 from pfq.simulate.events import Events
-from pfq.simulate.packet import SECOND, Deliver, Packet
+from pfq.simulate.packet import CAPABLE, ECHO, REDUCED, SECOND, Deliver, Packet
 from pfq.simulate.scoreboard import DUP_THRESH, Scoreboard
 from pfq.site.encapsulation import EMPTY_ACK, TIMESTAMPS
 
@@ -21,6 +21,7 @@ class TcpKind:
     """How both ends do TCP. receive_window: bytes the receiver offers. initial_window: segments (RFC 6928: 10; RFC 3390: 3; before: 1 or 2).
     delayed_ack, least_rto, first_rto: ns. segments_per_ack: full segments that one ACK answers. bunch: segments that leave as one where the
     window allows (segmentation offload): the sender waits for room for so many or a third of its window (tcp_output.c tcp_tso_should_defer).
+    ecn: both ends do ECN.
     """
 
     control: str = "cubic"
@@ -33,6 +34,7 @@ class TcpKind:
     least_rto: int = 200_000_000
     first_rto: int = SECOND
     bunch: int = 1
+    ecn: bool = False
 
     @property
     def header(self) -> int:
@@ -54,15 +56,19 @@ class Sender:
     """Sends `total` segments (None: without end) of `payload` bytes. `until`: nothing new is sent from then on (ns)."""
 
     __slots__ = (
-        "board", "bunch", "control", "duplicates", "events", "finished", "following", "kind", "least_rto", "measured", "measuring", "most", "partial",
-        "payload", "prr_delivered", "prr_flight", "prr_out", "recover", "resent", "rto", "size", "smoothed", "state", "threshold", "timer_at",
-        "timestamps", "timing", "to", "total", "una", "until", "variation", "way", "window",
+        "board", "bunch", "control", "duplicates", "events", "finished", "following", "kind", "least_rto", "marks", "measured", "measuring", "most",
+        "partial", "payload", "prr_delivered", "prr_flight", "prr_out", "recover", "resent", "rto", "size", "slowed", "smoothed", "state", "tell",
+        "threshold", "timer_at", "timestamps", "timing", "to", "total", "una", "until", "variation", "way", "window",
     )
 
     def __init__(self, events: Events, kind: TcpKind, way: Way, payload: int, to: Deliver, total: int | None, until: int) -> None:
         self.events = events
         self.kind = kind
         self.timestamps, self.bunch = kind.timestamps, kind.bunch
+        self.marks = CAPABLE if kind.ecn else 0
+        # The last segment that was sent before the window was made smaller for a mark.
+        self.slowed = -1
+        self.tell = False
         self.way = way
         self.payload = payload
         self.size = payload + kind.header
@@ -144,10 +150,23 @@ class Sender:
         send, size, label, key, to = way.send, self.size, way.data_class, way.key, self.to
         if self.measuring < 0:
             self.measuring, self.measured = following, now
+        marks = self.marks
+        if self.tell:
+            self.tell = False
+            send(now, [size, label, key, to, following, now, None, 0, 0, marks | REDUCED])
+            following += 1
         while following < limit:
-            send(now, [size, label, key, to, following, now, None, 0, 0, 0])
+            send(now, [size, label, key, to, following, now, None, 0, 0, marks])
             following += 1
         self.following = following
+
+    def _echoed(self, now: int, ack: int) -> None:
+        """A packet was marked on its way: as after a loss, once a window, but nothing is sent again (RFC 3168 6.1.2)."""
+        if self.state == OPEN and ack > self.slowed:
+            self.threshold = self.control.lost(now, self, self.following - self.una)
+            self.window = self.threshold
+            self.slowed = self.following
+            self.tell = True
 
     def _transmit(self, now: int, number: int) -> None:
         """Sends a segment again."""
@@ -163,6 +182,8 @@ class Sender:
         acked = ack - una
         if acked < 0 or self.finished:
             return
+        if packet[9] & ECHO:
+            self._echoed(now, ack)
         if acked:
             if self.timestamps:
                 if packet[5]:
@@ -175,7 +196,7 @@ class Sender:
                 self.timer_at = now + self.rto
             if self.state == OPEN and not packet[6] and not self.duplicates and not self.board.sacked:
                 # The usual case, made short.
-                if self.following - una >= int(self.window) or self.window < self.threshold:
+                if (self.following - una >= int(self.window) or self.window < self.threshold) and not packet[9]:
                     self.control.grow(now, self, acked)
                 self.una = ack
                 if ack >= self.total:
@@ -259,7 +280,7 @@ class Sender:
                 self._transmit(now, number)
             elif self.following < min(self.una + self.most, self.total) and now < self.until:
                 way = self.way
-                way.send(now, [self.size, way.data_class, way.key, self.to, self.following, now, None, 0, 0, 0])
+                way.send(now, [self.size, way.data_class, way.key, self.to, self.following, now, None, 0, 0, self.marks])
                 self.following += 1
             else:
                 break

@@ -89,7 +89,7 @@ def test_files_are_written_beside_the_result(tmp_path: Path, capsys: pytest.Capt
         (["--sweep", "up=fast"], "bad-sweep"),
         (["--against", "nowhere.toml"], "unreadable"),
         (["--report", "/proc/none/out.html"], "unwritable"),
-        (["--plot", "out.png"], "bad-plot"),
+        (["--plot", "out.pdf"], "bad-plot"),
     ],
 )
 def test_what_cannot_be_done_is_refused_by_name(words: list[str], code: str) -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pfq.simulate.gate import Lengths
-from pfq.simulate.packet import SECOND, Packet
+from pfq.simulate.packet import CAPABLE, EXPERIENCED, SECOND, Packet
 from pfq.simulate.queues import Queue
 from pfq.simulate.schedulers.codel import Codel, CodelState
 from pfq.simulate.schedulers.fifo import Fifo
@@ -103,6 +103,21 @@ def test_codel_drops_after_an_interval_and_then_faster() -> None:
     assert at[:4] == [101, 201, 272, 330]
 
 
+def test_codel_marks_what_it_would_drop() -> None:
+    state, seen = CodelState(TARGET, INTERVAL, 1500, ecn=True), []
+    for time in range(-50 * MS, 800 * MS, MS):
+        item = packet(1500)
+        item[9] = CAPABLE
+        state.put(time, item)
+    for now in range(0, 400 * MS, MS):
+        taken = state.take(now)
+        assert taken is not None
+        seen.append(bool(taken[9] & EXPERIENCED))
+    # Nothing is dropped, and marks come when drops would: 100 ms after the first late packet, then 100, 100/sqrt(2), 100/sqrt(3) ms later.
+    assert state.drops == 0
+    assert [index for index, marked in enumerate(seen) if marked] == [101, 201, 272, 330, 380]
+
+
 def test_codel_with_one_packet_left_does_not_drop() -> None:
     queue = Codel(100, TARGET, INTERVAL, 1500)
     for time in range(0, 2000 * MS, 500 * MS):
@@ -162,6 +177,21 @@ def test_red_never_drops_below_its_lower_threshold_and_always_above_the_upper() 
     assert all(taken[:5])
     assert red.count <= 15
     assert not any(taken[40:])
+
+
+def test_red_marks_between_its_thresholds() -> None:
+    for unit, most in (("packets", 15), ("bytes", 60)):
+        size = 1 if unit == "packets" else 100
+        red = Red(unit, 5 * size, 15 * size, 60 * size, 0.1, 1, MS, Random(1), ecn=True)
+        for _ in range(100):
+            item = packet(100)
+            item[9] = CAPABLE
+            red.enqueue(0, item)
+        # ALTQ's drops above the upper threshold all the same; Linux's marks there too.
+        assert red.count == most
+        marked = [item[9] & EXPERIENCED for item in red.queue]
+        assert not any(marked[:5])
+        assert any(marked[5:15])
 
 
 def test_red_spreads_its_drops() -> None:

@@ -66,6 +66,18 @@ def test_equal_seeds_give_equal_results_and_others_do_not() -> None:
     assert run_object(first) != run_object(other)
 
 
+def test_marks_do_instead_of_drops() -> None:
+    subject = _subject("linux-6.1", ", scheduler = 'htb', leaf = 'fq_codel'")
+    down = replace(BUILT_IN["download"], down_buffer=Buffer(size=10_000_000), tcp=replace(BUILT_IN["download"].tcp, receive_window=300_000))
+    # A short buffer behind ours never fills: what is lost is lost to CoDel.
+    dropping, marking = (simulate(subject, replace(down, tcp=replace(down.tcp, ecn=ecn)), "plan", 1, "run") for ecn in (False, True))
+    lost = [sum(item.drops for item in run.classes if item.direction == "down") for run in (dropping, marking)]
+    assert lost[0] > 20
+    assert lost[1] == 0
+    assert marking.phases[0].down > 0.98 * dropping.phases[0].down
+    assert marking.phases[0].ping.percentile(99) < 1.3 * dropping.phases[0].ping.percentile(99)  # type: ignore[operator]
+
+
 def test_an_idle_line_has_the_ping_that_arithmetic_gives() -> None:
     # 84 bytes of IP on PPPoE LLC: 3 cells of 53 bytes; 15 ms each way.
     result = simulate(_subject("openbsd-7.6"), BUILT_IN["idle"], "none", 1, "run")

@@ -1,10 +1,10 @@
 """CoDel: drops at the head while packets have waited too long for too long (RFC 8289; Linux codel_impl.h, sch_codel.c; OpenBSD fq_codel.c
-codel_getq; FreeBSD altq_codel.c). Where ECN is not negotiated it never marks, and no simulated flow negotiates it."""
+codel_getq; FreeBSD altq_codel.c). With ECN, which Linux's has, it marks what can be marked instead of dropping it."""
 
 from collections import deque
 from math import isqrt
 
-from pfq.simulate.packet import Packet
+from pfq.simulate.packet import CAPABLE, EXPERIENCED, Packet
 
 _ROOT = 10**6
 
@@ -12,9 +12,10 @@ _ROOT = 10**6
 class CodelState:
     """One queue under CoDel. Times are ns. `mtu`: bytes that may stay without being late (codel_impl.h codel_should_drop)."""
 
-    __slots__ = ("above", "backlog", "dropping", "drops", "in_row", "interval", "last_row", "mtu", "next_drop", "queue", "target")
+    __slots__ = ("above", "backlog", "dropping", "drops", "ecn", "in_row", "interval", "last_row", "mtu", "next_drop", "queue", "target")
 
-    def __init__(self, target: int, interval: int, mtu: int) -> None:
+    def __init__(self, target: int, interval: int, mtu: int, ecn: bool = False) -> None:
+        self.ecn = ecn
         self.target = target
         self.interval = interval
         self.mtu = mtu
@@ -72,6 +73,10 @@ class CodelState:
                 return packet
             while self.dropping and now >= self.next_drop:
                 self.in_row += 1
+                if self.ecn and packet[9] & CAPABLE:
+                    packet[9] |= EXPERIENCED
+                    self.next_drop = self._law(self.next_drop)
+                    return packet
                 self.drops += 1
                 if not queue:
                     self.dropping = False
@@ -84,13 +89,16 @@ class CodelState:
                     self.dropping = False
             return packet
         if late:
-            self.drops += 1
             self.dropping = True
             # A queue that was controlled a moment ago goes on at about the rate that held it then.
             since = self.in_row - self.last_row
             self.in_row = since if since > 1 and now - self.next_drop < 16 * self.interval else 1
             self.last_row = self.in_row
             self.next_drop = self._law(now)
+            if self.ecn and packet[9] & CAPABLE:
+                packet[9] |= EXPERIENCED
+                return packet
+            self.drops += 1
             if not queue:
                 return None
             packet = queue.popleft()

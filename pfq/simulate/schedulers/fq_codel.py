@@ -25,19 +25,23 @@ def bucket(key: int, salt: int, flows: int) -> int:
 class _Flow(CodelState):
     __slots__ = ("deficit", "listed")
 
-    def __init__(self, target: int, interval: int, mtu: int) -> None:
-        super().__init__(target, interval, mtu)
+    def __init__(self, target: int, interval: int, mtu: int, ecn: bool) -> None:
+        super().__init__(target, interval, mtu, ecn)
         self.deficit = 0
         self.listed = False
 
 
 class FqCodel:
-    """limit: packets in all flows. quantum: bytes of a turn. target, interval: ns. batch: packets that overflow drops at once at most."""
+    """limit: packets in all flows. quantum: bytes of a turn. target, interval: ns. batch: packets that overflow drops at once at most.
+    ecn: whether late packets are marked, where they can be, and not dropped."""
 
-    __slots__ = ("batch", "count", "drops", "flows", "head", "interval", "keys", "limit", "mtu", "new", "number", "old", "quantum", "salt", "target")
+    __slots__ = ("batch", "count", "drops", "ecn", "flows", "head", "interval", "keys", "limit", "mtu", "new", "number", "old", "quantum", "salt", "target")
 
-    def __init__(self, limit: int, quantum: int, target: int, interval: int, mtu: int, salt: int, batch: int = LINUX_BATCH, flows: int = FLOWS) -> None:
+    def __init__(
+        self, limit: int, quantum: int, target: int, interval: int, mtu: int, salt: int, batch: int = LINUX_BATCH, flows: int = FLOWS, ecn: bool = False
+    ) -> None:
         self.limit = limit
+        self.ecn = ecn
         self.quantum = quantum
         self.target = target
         self.interval = interval
@@ -59,7 +63,7 @@ class FqCodel:
         index = bucket(key, self.salt, self.number)
         flow = self.flows.get(index)
         if flow is None:
-            flow = self.flows[index] = _Flow(self.target, self.interval, self.mtu)
+            flow = self.flows[index] = _Flow(self.target, self.interval, self.mtu, self.ecn)
         self.keys[key] = flow
         return flow
 

@@ -1,10 +1,12 @@
 """Random early detection (Floyd and Jacobson 1993): ALTQ's (altq_red.c red_addq), which counts packets, and Linux's (include/net/red.h,
-sch_red.c), which counts bytes. The average is a moving one; between the thresholds a packet is dropped with rising probability."""
+sch_red.c), which counts bytes. The average is a moving one; between the thresholds a packet is dropped with rising probability.
+
+With ECN it is marked instead, if it can be: between the thresholds, and with Linux's above them too (red_addq DTYPE_FORCED, red_enqueue)."""
 
 from collections import deque
 from random import Random
 
-from pfq.simulate.packet import Packet
+from pfq.simulate.packet import CAPABLE, EXPERIENCED, Packet
 
 
 class Red:
@@ -12,11 +14,12 @@ class Red:
     probability: the highest between the thresholds. idle: ns that stand for one packet of an empty queue."""
 
     __slots__ = (
-        "average", "backlog", "count", "drops", "empty_since", "high", "idle", "limit", "low", "packets", "probability", "queue", "random", "since_drop",
+        "average", "backlog", "count", "drops", "ecn", "empty_since", "high", "idle", "limit", "low", "packets", "probability", "queue", "random", "since_drop",
         "weight",
     )
 
-    def __init__(self, unit: str, low: int, high: int, limit: int, probability: float, weight: int, idle: int, random: Random) -> None:
+    def __init__(self, unit: str, low: int, high: int, limit: int, probability: float, weight: int, idle: int, random: Random, ecn: bool = False) -> None:
+        self.ecn = ecn
         self.packets = unit == "packets"
         self.low = low
         self.high = high
@@ -41,7 +44,7 @@ class Red:
         length = self.count if self.packets else self.backlog
         self.average += (length - self.average) / self.weight
         size = 1 if self.packets else packet[7]
-        if length + size > self.limit or self._early():
+        if length + size > self.limit or (self._early() and not self._marked(packet)):
             self.drops += 1
             if not self.count:
                 self.empty_since = now
@@ -64,6 +67,13 @@ class Red:
         if self.since_drop * base < 1 and self.random.random() >= base / (1 - self.since_drop * base):
             return False
         self.since_drop = 0
+        return True
+
+    def _marked(self, packet: Packet) -> bool:
+        """Whether a mark does instead of a drop."""
+        if not self.ecn or not packet[9] & CAPABLE or (self.packets and self.average >= self.high):
+            return False
+        packet[9] |= EXPERIENCED
         return True
 
     def dequeue(self, now: int) -> Packet | None:
