@@ -73,7 +73,9 @@ class Queues:
         """Leaves below a discipline, which stands in the class `above`."""
         if not where.satisfiable():
             return []
-        classify = {"htb": self._htb, "hfsc": self._hfsc, "prio": self._prio, "cbq": self._cbq, "cake": self._cake}.get(qdisc.kind)
+        classify = {"htb": self._htb, "hfsc": self._hfsc, "prio": self._prio, "cbq": self._cbq}.get(qdisc.kind)
+        if qdisc.kind == "cake":
+            return self._cake(qdisc, above, packet, where)
         if classify is not None:
             return classify(qdisc, packet, where)
         inner = next((own for (device, parent), own in self._below.items() if device == qdisc.device and parent >> 16 == qdisc.handle >> 16), None)
@@ -290,14 +292,14 @@ class Queues:
 
     # --- cake
 
-    def _cake(self, qdisc: Qdisc, packet: Packet, where: Condition) -> Leaves:
+    def _cake(self, qdisc: Qdisc, above: str, packet: Packet, where: Condition) -> Leaves:
         algebra = packet.view.algebra
         mode = next((word for word in qdisc.options if word in TINS), "diffserv3")
         count, order = TINS[mode], tin_order(mode)
         names = {tin: name(qdisc.handle | place + 1) for place, tin in enumerate(order)}
         if count == 1:
-            return [(names[0], where)]
-        _, rest = self._ask(qdisc.device, qdisc.handle, packet, where)
+            # One tin below a class is no other place than the class.
+            return [(names[0] if qdisc.parent == ROOT else above, where)]
         steps: list[tuple[Condition, str, bool]] = []
         mask = int(qdisc.options.get("fwmark", "0") or "0", 0)
         if mask:
@@ -310,7 +312,6 @@ class Queues:
         for leaf, here in decide(algebra, steps, names[0]).items():
             self._say(packet, where & here, qdisc.place, qdisc.text, f"tin {leaf}, by its priority, mark or code point")
             found.append((leaf, where & here))
-        del rest
         return found
 
 

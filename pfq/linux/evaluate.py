@@ -1,7 +1,7 @@
 """What a Linux gateway's queues and rules do with packets: an answer to `pfq.headers.asking`, for one packet and for all.
 
 A device that arriving packets are redirected to is taken for an IFB: they wait in its queues and then go on as if they had just arrived.
-A VLAN device (eth0.5) stands on the device of its name (eth0), whose queues its packets pass too.
+A VLAN device (eth0.5) stands on the device of its name (eth0), whose queues its packets pass too, unless `carriers` says otherwise.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,19 +22,21 @@ from pfq.linux.state import Memory, Packet, Translation, zero
 _Cases = dict[tuple[tuple[str, str], ...], Condition]
 
 
-def ruleset(tree: Tree, addresses: Addresses | None = None) -> "Gateway":
+def ruleset(tree: Tree, addresses: Addresses | None = None, carriers: Mapping[str, str] | None = None) -> "Gateway":
     """The gateway's rules, ready to be asked.
 
     addresses: interface -> the gateway's own addresses on it, the one that masquerading takes first; 0.0.0.0 and :: stand for one that is not given.
+    carriers: interface -> the one that carries its packets, whose queues they pass too: of PPP over Ethernet the Ethernet device.
     """
-    return Gateway(tree, addresses or {})
+    return Gateway(tree, addresses or {}, carriers or {})
 
 
 class Gateway:
     """Implements `pfq.headers.asking.Ruleset`."""
 
-    def __init__(self, tree: Tree, addresses: Addresses) -> None:
+    def __init__(self, tree: Tree, addresses: Addresses, carriers: Mapping[str, str]) -> None:
         self._queues = Queues(tree.devices)
+        self._carriers = carriers
         self._netfilter = Netfilter(tree.tables, families(list(tree.tables)), addresses)
 
     def opening(self, way: Way, view: View) -> tuple[Mapping[Passage, Condition], Memory]:
@@ -79,8 +81,14 @@ class Gateway:
             cases = self._leave(way.leaves, packet, cases)
         return _passages(packet, cases), kept
 
+    def _stack(self, device: str) -> Sequence[str]:
+        """The devices that a packet passes, the one with the wire first."""
+        below, dot, tag = device.rpartition(".")
+        parent = self._carriers.get(device, below if dot and tag.isdigit() else "")
+        return (parent, device) if parent and parent != device else (device,)
+
     def _arrive(self, device: str, packet: Packet, cases: _Cases) -> _Cases:
-        for each in _carriers(device):
+        for each in self._stack(device):
             packet.iif = each
             outcome = run(self._queues.filters(each, ARRIVING), packet, packet.alive)
             for other, where, _ in outcome.redirected:
@@ -90,19 +98,13 @@ class Gateway:
         return cases
 
     def _leave(self, device: str, packet: Packet, cases: _Cases) -> _Cases:
-        for each in reversed(_carriers(device)):
+        for each in reversed(self._stack(device)):
             packet.oif = each
             self._netfilter.hook("egress", packet)
             run(self._queues.filters(each, LEAVING), packet, packet.alive)
             if self._queues.has(each):
                 cases = _split(cases, each, self._queues.leaves(each, packet, packet.alive))
         return cases
-
-
-def _carriers(device: str) -> Sequence[str]:
-    """The devices that a packet passes, the one with the wire first."""
-    parent, dot, tag = device.rpartition(".")
-    return (parent, device) if dot and tag.isdigit() and parent else (device,)
 
 
 def _split(cases: _Cases, device: str, leaves: Mapping[str, Condition]) -> _Cases:

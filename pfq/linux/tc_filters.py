@@ -65,8 +65,7 @@ def _u32_match(words: Words, selector: str) -> list[Key]:
     if selector in ("u32", "u16", "u8"):
         width = int(selector[1:])
         value, mask = _hexadecimal(words), _hexadecimal(words)
-        words.take("at")
-        offset, relative = _offset(words)
+        offset, relative = _offset(words) if words.take("at") else (0, False)
         if width == 32:
             return [Key(value & mask, mask, offset, relative)]
         return [_packed(value, mask, offset, width, relative)]
