@@ -14,7 +14,7 @@ from pfq.plan.model import ServiceCurve, Tree, Uplink
 from pfq.simulate.gate import Discipline, Lengths
 from pfq.simulate.packet import SECOND
 from pfq.simulate.queues import Counted, Queue
-from pfq.simulate.schedulers.cake import TIN_ORDER, Cake, CakeKind, Fairness, Tins
+from pfq.simulate.schedulers.cake import TIN_ORDER, Cake, CakeKind, CakeLeaf, Fairness, Tins
 from pfq.simulate.schedulers.cbq import Cbq, CbqClass
 from pfq.simulate.schedulers.codel import Codel
 from pfq.simulate.schedulers.curves import ServiceLine, straight
@@ -28,7 +28,7 @@ from pfq.simulate.schedulers.sfq import Sfq
 from pfq.simulate.schedulers.strict import Bands, Strict
 from pfq.simulate.schedulers.tokens import TokenBucket
 from pfq.site.model import Fair
-from pfq.site.systems import System
+from pfq.site.systems import System, schedulers
 
 # param.h HZ of OpenBSD; kern.hz of FreeBSD (subr_param.c).
 TICKS = {"openbsd": 100, "freebsd": 1000}
@@ -38,6 +38,8 @@ CODEL_TARGET, CODEL_INTERVAL = 5 * MILLISECOND, 100 * MILLISECOND
 MOST_QUANTUM = 200_000
 # altq_red.c, pf.conf(5): a tenth and three tenths of the limit, at most one packet in ten, the newest length counts 1/512.
 ALTQ_RED = (10, 30, 0.1, 512)
+# Memory that the target gives a class's CAKE: for each packet, and at least.
+CAKE_PACKET, CAKE_LEAST = 1024, 1 << 17
 # As the target writes them: CAKE's word for each way of sharing, and the class 1:N of the first, second, ... class of a policy.
 _CAKE_FAIR: dict[Fair, Fairness] = {"none": "flowblind", "flow": "flows", "source": "dual-srchost", "destination": "dual-dsthost"}
 _CAKE_TINS = {1: (1,), 2: (4, 2), 3: (4, 3, 2), 4: (4, 3, 2, 1)}
@@ -128,7 +130,17 @@ class _Maker:
         salt = self.random.getrandbits(32)
         return FqCodel(OPENBSD_LIMIT, self.packet, CODEL_TARGET, CODEL_INTERVAL, self.packet, salt, batch=1)
 
+    def _thins(self, leaf: PlannedQueue) -> bool:
+        """Whether the class has a queue that drops ACKs which a later one has overtaken: where the kernel has CAKE and the model asks for nothing else."""
+        plain = leaf.fair == "none" and leaf.drop == "tail" and not leaf.limit.given
+        return "cake" in schedulers(self.system) and leaf.express and self.tree.direction == "up" and self.uplink.leaf is None and plain
+
     def _linux_queue(self, leaf: PlannedQueue) -> Queue:
+        if self._thins(leaf):
+            memory = max(leaf.limit.value * CAKE_PACKET, CAKE_LEAST)
+            full = self.tree.mtu + self.tree.accounting.counted
+            kind = CakeKind(None, full, "besteffort", "flows", "ack-filter-aggressive", target=leaf.target * 1000, memory=memory)
+            return CakeLeaf(kind, len(self.leaves), self.random)
         fair = leaf.fair != "none" and self.uplink.leaf != "pfifo"
         device = self.tree.mtu + self.tree.accounting.counted
         if fair and not (leaf.drop == "red" and not leaf.fair_given):
@@ -272,7 +284,7 @@ class _Maker:
                     rank = min(ranks[self.index[queue.name]], 7)
                     quantum = min(self.packet * queue.share.value // smallest[ranks[self.index[queue.name]]], MOST_QUANTUM)
                     waits = self.queues[self.index[queue.name]]
-                item = HtbClass(len(classes) + 1, parent, min(figure.value, ceil), ceil, own, max(own, burst), rank, quantum, waits)
+                item = HtbClass(len(classes) + 1, parent, min(figure.value, ceil), ceil, own, burst, rank, quantum, waits)
                 classes.append(item)
                 if queue.children:
                     level(queue.children, item, ceil)
@@ -311,7 +323,7 @@ class _Maker:
         asked = {_CAKE_FAIR[leaf.fair] for leaf in self.leaves if leaf.fair_given}
         fairness: Fairness = min(asked, default="triple-isolate")
         up, ingress = self.tree.direction == "up", self.tree.where == "ingress"
-        kind = CakeKind(self.rate, self.tree.mtu + self.tree.accounting.counted, tins, fairness, up, ingress)
+        kind = CakeKind(self.rate, self.tree.mtu + self.tree.accounting.counted, tins, fairness, "ack-filter" if up else "no-ack-filter", ingress)
         cake = Cake(kind, [TIN_ORDER[tins][number - 1] for number in _CAKE_TINS[len(self.leaves)]], self.random)
         self.counted = cake.classes
         words = [f"Linux cake {tins} {fairness}", *(["ack-filter"] if up else []), *(["ingress"] if ingress else [])]

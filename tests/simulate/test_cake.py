@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pfq.simulate.packet import CAPABLE, ECHO, EXPERIENCED, SECOND, Packet
-from pfq.simulate.schedulers.cake import TIN_ORDER, Cake, CakeKind, Fairness, Tins
+from pfq.simulate.schedulers.cake import TIN_ORDER, AckFilter, Cake, CakeKind, CakeLeaf, Fairness, Tins
 from pfq.simulate.schedulers.cake_flows import BULK, HOST_SHIFT, FlowTable
 from pfq.simulate.schedulers.cobalt import _INVERSE, Cobalt, cobalt_numbers
 from tests.simulate.driving import departures, packet, rates, steady
@@ -17,7 +17,8 @@ MS = SECOND // 1000
 
 
 def _cake(
-    rate: int = 8_000_000, tins: Tins = "besteffort", fairness: Fairness = "flows", ack_filter: bool = False, ingress: bool = False, classes: int = 1
+    rate: int = 8_000_000, tins: Tins = "besteffort", fairness: Fairness = "flows", ack_filter: AckFilter = "no-ack-filter", ingress: bool = False,
+    classes: int = 1,
 ) -> Cake:
     return Cake(CakeKind(rate, 1514, tins, fairness, ack_filter, ingress), list(TIN_ORDER[tins])[-classes:], Random(1))
 
@@ -67,7 +68,7 @@ def test_tins_are_in_the_kernels_order_and_have_its_parts_of_the_rate() -> None:
 
 
 def _shares(voice: int, best: int) -> list[float]:
-    cake = Cake(CakeKind(8_000_000, 1514, "diffserv4", "flows", False, False), [3, 0], Random(1))
+    cake = Cake(CakeKind(8_000_000, 1514, "diffserv4", "flows"), [3, 0], Random(1))
     arrivals = steady(voice, 200, 0, 5 * SECOND, key=1) + steady(best, 1000, 1, 5 * SECOND, key=2)
     left = departures(cake, arrivals, 5 * SECOND)
     return rates(left, 2, 2 * SECOND, 5 * SECOND)
@@ -118,7 +119,7 @@ def test_a_new_flow_goes_before_those_with_a_backlog() -> None:
 
 
 def test_of_three_empty_acks_the_first_is_needless() -> None:
-    cake = _cake(8_000_000, ack_filter=True)
+    cake = _cake(8_000_000, ack_filter="ack-filter")
     for number in range(1, 7):
         cake.enqueue(0, _ack(number))
     # Two always stay: one alone might be the last of an exchange.
@@ -127,7 +128,7 @@ def test_of_three_empty_acks_the_first_is_needless() -> None:
 
 
 def test_acks_with_news_stay() -> None:
-    cake = _cake(ack_filter=True)
+    cake = _cake(ack_filter="ack-filter")
     # The first tells of a hole, the second of the change of the ECN echo; of those after it the first goes.
     for item in (_ack(1, ((5, 9),)), _ack(2), _ack(3, (), ECHO), _ack(4, (), ECHO), _ack(5, (), ECHO)):
         cake.enqueue(0, item)
@@ -135,14 +136,33 @@ def test_acks_with_news_stay() -> None:
 
 
 def test_acks_with_an_older_echo_of_time_go_only() -> None:
-    cake = _cake(ack_filter=True)
+    cake = _cake(ack_filter="ack-filter")
     for number, echoed in ((1, 9), (2, 5), (3, 7)):
         cake.enqueue(0, _ack(number, echoed=echoed))
     assert _numbers(cake) == [1, 2, 3]
 
 
+def test_the_aggressive_filter_leaves_the_last_ack_only() -> None:
+    leaf = CakeLeaf(CakeKind(None, 1514, "besteffort", "flows", "ack-filter-aggressive"), 3, Random(1))
+    for number in range(1, 6):
+        item = _ack(number)
+        item[1] = 2
+        leaf.enqueue(0, item)
+    assert (leaf.count, leaf.drops) == (1, 4)
+    assert leaf.peek(0) is leaf.peek(0)
+    assert leaf.count == 1
+    assert leaf.dequeue(0)[4] == 5  # type: ignore[index]
+    assert (leaf.count, leaf.memory) == (0, 0)
+
+
+def test_without_a_rate_everything_leaves_at_once() -> None:
+    leaf = CakeLeaf(CakeKind(None, 1514, "besteffort", "flows"), 1, Random(1))
+    left = departures(leaf, [(5, packet(1000, key=key)) for key in (1, 1, 2)], SECOND)
+    assert [(time, item[2]) for time, item in left] == [(5, 1), (5, 1), (5, 2)]
+
+
 def test_data_is_no_ack() -> None:
-    cake = _cake(ack_filter=True)
+    cake = _cake(ack_filter="ack-filter")
     for number in range(5):
         cake.enqueue(0, [1500, 0, 1, None, number, 0, None, 1500, 0, 0])
     assert cake.count == 5
@@ -208,7 +228,7 @@ def test_eight_ways_keep_flows_apart_that_one_hash_would_not() -> None:
     fairness=st.sampled_from(["flowblind", "flows", "dual-dsthost", "triple-isolate"]), ingress=st.booleans(),
 )
 def test_every_packet_leaves_or_is_dropped(arrivals: list[tuple[int, int, int, int]], fairness: Fairness, ingress: bool) -> None:
-    cake = Cake(CakeKind(2_000_000, 1514, "diffserv4", fairness, True, ingress), [3, 0], Random(1))
+    cake = Cake(CakeKind(2_000_000, 1514, "diffserv4", fairness, "ack-filter", ingress), [3, 0], Random(1))
     cake.most_memory = 40_000
     now, planned = 0, []
     for label, key, size, wait in arrivals:

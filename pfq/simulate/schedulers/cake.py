@@ -16,6 +16,7 @@ from pfq.simulate.schedulers.cake_flows import BULK, DECAYING, NONE, SPARSE, WAI
 from pfq.simulate.schedulers.cobalt import cobalt_numbers
 
 Tins = Literal["besteffort", "diffserv4"]
+AckFilter = Literal["no-ack-filter", "ack-filter", "ack-filter-aggressive"]
 Fairness = Literal["flowblind", "flows", "dual-srchost", "dual-dsthost", "triple-isolate"]
 # Which part of the rate each tin of diffserv4 has priority for, by number: best effort, bulk, video, voice (cake_config_diffserv4).
 _PARTS: dict[Tins, tuple[int, ...]] = {"besteffort": (0,), "diffserv4": (0, 4, 1, 2)}
@@ -29,14 +30,19 @@ _LEAST_MEMORY, _MOST_PACKETS = 4 << 20, 10240
 
 @dataclass(frozen=True, slots=True)
 class CakeKind:
-    """rate: bit/s; mtu: bytes of a full frame of the device; ingress: drops are charged too, for they have crossed the line already."""
+    """rate: bit/s, None: unlimited; mtu: bytes of a full frame of the device; ingress: drops are charged too, for they have crossed the line already.
 
-    rate: int
+    target: ns, a twentieth of the `rtt`; memory: bytes, None: as the rate asks.
+    """
+
+    rate: int | None
     mtu: int
     tins: Tins
     fairness: Fairness
-    ack_filter: bool
-    ingress: bool
+    ack_filter: AckFilter = "no-ack-filter"
+    ingress: bool = False
+    target: int = SECOND // 200
+    memory: int | None = None
 
 
 class Tin:
@@ -44,11 +50,11 @@ class Tin:
 
     __slots__ = ("bulk", "costs", "count", "decaying", "drops", "new", "numbers", "old", "quantum", "sparse", "table", "time_next")
 
-    def __init__(self, rate: int, mtu: int, table: FlowTable) -> None:
+    def __init__(self, rate: int | None, mtu: int, target: int, table: FlowTable) -> None:
         self.table = table
-        self.numbers = cobalt_numbers(rate, mtu)
+        self.numbers = cobalt_numbers(rate, mtu, target, 20 * target)
         # rate >> 12 of bytes a second (cake_set_rate).
-        self.quantum = max(min(rate // 8 >> 12, 1514), 300)
+        self.quantum = 1514 if rate is None else max(min(rate // 8 >> 12, 1514), 300)
         self.costs = _Costs(rate)
         self.time_next = 0
         self.new: deque[CakeFlow] = deque()
@@ -61,14 +67,14 @@ class Tin:
 
 
 class _Costs(dict[int, int]):
-    """Nanoseconds of so many bytes; the kernel's least rate is 64 bytes a second."""
+    """Nanoseconds of so many bytes, nothing without a rate; the kernel's least rate is 64 bytes a second."""
 
-    def __init__(self, rate: int) -> None:
+    def __init__(self, rate: int | None) -> None:
         super().__init__()
-        self.rate = max(rate, 512)
+        self.rate = rate if rate is None else max(rate, 512)
 
     def __missing__(self, length: int) -> int:
-        self[length] = cost = length * 8 * SECOND // self.rate
+        self[length] = cost = length * 8 * SECOND // self.rate if self.rate else 0
         return cost
 
 
@@ -81,7 +87,9 @@ class Cake(Discipline):
         self.kind = kind
         self.random = random
         sides, blind = _SIDES[kind.fairness], kind.fairness == "flowblind"
-        self.tins = [Tin(kind.rate >> part, kind.mtu, FlowTable(sides, blind, random.getrandbits(32))) for part in _PARTS[kind.tins]]
+        self.tins = [
+            Tin(kind.rate and kind.rate >> part, kind.mtu, kind.target, FlowTable(sides, blind, random.getrandbits(32))) for part in _PARTS[kind.tins]
+        ]
         self.classes = [self.tins[number] for number in classes]
         self.costs = _Costs(kind.rate)
         self.time_next = 0
@@ -89,8 +97,9 @@ class Cake(Discipline):
         self.failsafe = 0
         self.count = 0
         self.memory = 0
-        # Four times what the rate carries in 100 ms (cake_reconfigure).
-        self.most_memory = min(max(kind.rate // 8 * 4 // 10, _LEAST_MEMORY), _MOST_PACKETS * kind.mtu)
+        # Four times what the rate carries in an rtt (cake_reconfigure).
+        computed = min(max((kind.rate or 0) // 8 * 4 * 20 * kind.target // SECOND, _LEAST_MEMORY), _MOST_PACKETS * kind.mtu)
+        self.most_memory = computed if kind.memory is None else kind.memory
 
     def waiting(self) -> int:
         return self.count
@@ -126,7 +135,7 @@ class Cake(Discipline):
         self.memory += _SMALL_MEMORY if packet[0] <= _SMALL else _MEMORY
         if packet[6] is not None:
             flow.acks += 1
-        if flow.acks > 1 and self.kind.ack_filter:
+        if flow.acks > 1 and self.kind.ack_filter != "no-ack-filter":
             self._filter(now, tin, flow)
         stand = flow.stand
         if stand in (NONE, DECAYING):
@@ -171,7 +180,7 @@ class Cake(Discipline):
             self._charge(tin, packet, now, True)
 
     def _filter(self, now: int, tin: Tin, flow: CakeFlow) -> None:
-        """The last packet of the flow makes an older pure ACK needless, if there are two such: the older of the two goes."""
+        """The last packet of the flow makes an older pure ACK needless: the older of two such goes, or (aggressive) the one right before it."""
         queue, newest = flow.queue, flow.queue[-1]
         if newest[6] is None:
             return
@@ -187,14 +196,19 @@ class Cake(Discipline):
             if packet[4] > newest[4] or packet[5] > newest[5] or not _tells_more(newest, packet):
                 continue
             if found is not None:
-                old = queue[found]
-                del queue[found]
-                self._forget(tin, flow, old)
-                tin.drops += 1
-                if self.kind.ingress:
-                    self._charge(tin, old, now, True)
+                self._thin(now, tin, flow, found)
                 return
             found, flags = index, packet[9] & ECHO
+        if found == len(queue) - 2 and self.kind.ack_filter == "ack-filter-aggressive" and newest[9] & ECHO == flags:
+            self._thin(now, tin, flow, found)
+
+    def _thin(self, now: int, tin: Tin, flow: CakeFlow, index: int) -> None:
+        old = flow.queue[index]
+        del flow.queue[index]
+        self._forget(tin, flow, old)
+        tin.drops += 1
+        if self.kind.ingress:
+            self._charge(tin, old, now, True)
 
     # --- packets out
 
@@ -313,6 +327,36 @@ class Cake(Discipline):
         else:
             flow.stand = DECAYING
             tin.decaying.append(flow)
+
+
+class CakeLeaf(Cake):
+    """CAKE without a rate as the queue of a class, whatever class it is."""
+
+    __slots__ = ("head",)
+
+    def __init__(self, kind: CakeKind, classes: int, random: Random) -> None:
+        super().__init__(kind, [0] * classes, random)
+        self.head: Packet | None = None
+
+    @property
+    def drops(self) -> int:
+        return self.tins[0].drops
+
+    def dequeue(self, now: int) -> Packet | None:
+        head = self.head
+        if head is None:
+            return super().dequeue(now)
+        self.head = None
+        self.count -= 1
+        return head
+
+    def peek(self, now: int) -> Packet | None:
+        """The next packet, which is then past COBALT (qdisc_peek_dequeued)."""
+        if self.head is None:
+            self.head = super().dequeue(now)
+            if self.head is not None:
+                self.count += 1
+        return self.head
 
 
 def _tells_more(newest: Packet, packet: Packet) -> bool:

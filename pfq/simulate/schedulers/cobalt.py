@@ -41,9 +41,9 @@ class CobaltNumbers:
     mtu_time: int
 
 
-def cobalt_numbers(rate: int, mtu: int, target: int = SECOND // 200, interval: int = SECOND // 10) -> CobaltNumbers:
-    """As CAKE sets them for a tin of `rate` bit/s: at least one and a half packets' time must be allowed to wait."""
-    mtu_time = mtu * 8 * SECOND // max(rate, 512)
+def cobalt_numbers(rate: int | None, mtu: int, target: int = SECOND // 200, interval: int = SECOND // 10) -> CobaltNumbers:
+    """As CAKE sets them for a tin of `rate` bit/s (None: unlimited): at least one and a half packets' time must be allowed to wait."""
+    mtu_time = mtu * 8 * SECOND // max(rate, 512) if rate is not None else 0
     own = max(mtu_time * 3 // 2, target)
     return CobaltNumbers(own, max(interval + own - target, 2 * own), mtu_time)
 
