@@ -43,6 +43,17 @@ _ELSEWHERE = (
         "status", "show what the gateway's queues do, and where it does not run what the model compiles to", "pfq.status.command",
         "examples:\n  pfq status site.toml\n  pfq status site.toml --host gw2 --watch 5\n  pfq status site.toml --format json --watch | jq .links",
     ),
+    (
+        "explain", "say which class a packet gets on each gateway, and which line decides it", "pfq.parity.explain_command",
+        "examples:\n  pfq explain site.toml --packet 'tcp 192.168.1.5:40000 > 198.51.100.7:443 ack len 0'\n"
+        "  pfq explain site.toml --packet 'udp 192.168.1.5:5060 > 198.51.100.7:5060 len 160 dscp ef' --state\n"
+        "  pfq explain site.toml --pcap trouble.pcap --host gw2",
+    ),
+    (
+        "verify", "prove that every packet has the same class on every gateway", "pfq.parity.verify_command",
+        "examples:\n  pfq verify site.toml\n  pfq verify site.toml --against out     # files that somebody has edited or recorded\n"
+        "  pfq verify --as openbsd-7.6 old.conf new.conf --format github",
+    ),
 )
 
 

@@ -7,7 +7,6 @@ from pfq.headers import fields as space
 from pfq.headers.algebra import Condition
 from pfq.headers.asking import BLOCK, Passage, Ruleset, View, later_view, opening_view
 from pfq.headers.bits import any_of, masked, same
-from pfq.headers.diagrams import Diagrams
 from pfq.parity.cases import Case, cases, flows, usual_hosts
 from pfq.parity.ordinary import QUESTIONS, QUESTIONS6, begins_no_flow, is_answer, well_formed_packet
 from pfq.parity.outcomes import Outcome, Trees, trees_of
@@ -17,6 +16,11 @@ from pfq.parity.unavoidable import dropped_by_nature, fragments_left_out, togeth
 from pfq.parity.witness import FAR, Usual, usual
 from pfq.plan.classify import ICMP, ICMP6
 from pfq.plan.model import Gateway, Plan, Uplink
+
+# The package is wanted for proofs only.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pfq.headers.diagrams import Diagrams
 
 
 @dataclass
@@ -42,7 +46,7 @@ class Verdict:
     accepted: dict[tuple[str, ...], Finding] = field(default_factory=dict)
 
 
-def judge(plan: Plan, gateway: Gateway, uplink: Uplink, ruleset: Ruleset, diagrams: Diagrams) -> Verdict:
+def judge(plan: Plan, gateway: Gateway, uplink: Uplink, ruleset: Ruleset, diagrams: "Diagrams") -> Verdict:
     """Proves that the ruleset does with the link's packets what the plan says, or finds a packet for every cause why it does not."""
     verdict = Verdict(gateway, uplink)
     trees = trees_of(gateway, uplink, plan.source)
@@ -84,7 +88,7 @@ def _as_seen(case: Case, trees: Trees) -> Callable[[Passage], Outcome]:
     return read
 
 
-def _universe(case: Case, diagrams: Diagrams, plan: Answers, gateway: Answers) -> dict[Moment, list[Condition]]:
+def _universe(case: Case, diagrams: "Diagrams", plan: Answers, gateway: Answers) -> dict[Moment, list[Condition]]:
     """The packets of each moment that the proof is about: those for which all of the conditions hold. The later packets are those of flows
     whose first packet both let through."""
     first = opening_view(diagrams)
@@ -92,7 +96,8 @@ def _universe(case: Case, diagrams: Diagrams, plan: Answers, gateway: Answers) -
     system, down = case.gateway.system, case.uplink.down
     ingress = down is not None and down.where == "ingress"
     # A later fragment begins nothing: it is a part of what its first one begins.
-    possible = [flows(case, first), well_formed_packet(first), ~is_later_fragment(first), ~is_answer(first), ~fragments_left_out(system, first, ingress and not case.opened_inside)]
+    possible = [flows(case, first), well_formed_packet(first), ~is_later_fragment(first), ~is_answer(first)]
+    possible.append(~fragments_left_out(system, first, ingress and not case.opened_inside))
     if case.uplink.inbound is not None and not case.opened_inside:
         # Whether a connection from before may go on is the inbound policy's business, in which systems differ.
         possible.append(begun)
@@ -102,11 +107,11 @@ def _universe(case: Case, diagrams: Diagrams, plan: Answers, gateway: Answers) -
         view = later_view(diagrams, moment == "reply")
         reply = moment == "reply"
         left_out = fragments_left_out(system, view, ingress and case.opened_inside == reply)
-        found[moment] = [well_formed_packet(view), ~left_out, _belongs(first, view, reply), *flow]
+        found[moment] = [well_formed_packet(view), ~left_out, belongs(first, view, reply), *flow]
     return found
 
 
-def _belongs(first: View, later: View, reply: bool) -> Condition:
+def belongs(first: View, later: View, reply: bool) -> Condition:
     """Where a later packet can belong to the flow of the first: of ICMP's, questions and their answers."""
     algebra, protocol = first.algebra, first.bits[space.PROTOCOL]
     (six,) = first.bits[space.FAMILY]
@@ -127,7 +132,7 @@ def _usual(case: Case) -> list[Usual]:
     return usual(near, far) if case.opened_inside else usual(far, near)
 
 
-def _case(plan: Plan, case: Case, trees: Trees, ruleset: Ruleset, diagrams: Diagrams, known: Container[tuple[str, ...]]) -> Iterator[Finding]:
+def _case(plan: Plan, case: Case, trees: Trees, ruleset: Ruleset, diagrams: "Diagrams", known: Container[tuple[str, ...]]) -> Iterator[Finding]:
     """What is found of one kind of flow. known: names of differences of which nobody needs a further packet."""
     pair = Pair(diagrams, plan_party(plan, case, trees), gateway_party(case, trees, ruleset))
     wanted, seen = (answers(party, diagrams) for party in (pair.one, pair.other))
@@ -148,12 +153,12 @@ def _case(plan: Plan, case: Case, trees: Trees, ruleset: Ruleset, diagrams: Diag
             yield from (Finding(case, witness) for witness in pair.witnesses(real, order))
 
 
-def _pardoned(case: Case, diagrams: Diagrams) -> dict[Moment, Condition]:
+def _pardoned(case: Case, diagrams: "Diagrams") -> dict[Moment, Condition]:
     views = {moment: opening_view(diagrams) if moment == "first" else later_view(diagrams, moment == "reply") for moment in MOMENTS}
     return {moment: dropped_by_nature(case.gateway.system, view) for moment, view in views.items()}
 
 
-def _real(difference: Difference, universe: Mapping[Moment, Sequence[Condition]], diagrams: Diagrams) -> Difference | None:
+def _real(difference: Difference, universe: Mapping[Moment, Sequence[Condition]], diagrams: "Diagrams") -> Difference | None:
     """The packets of a difference that there can be."""
     conditions = universe[difference.moment]
     if difference.moment == "first" and difference.one.blocked == difference.other.blocked:

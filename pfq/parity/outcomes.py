@@ -2,12 +2,22 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from pfq.headers.algebra import Condition
 from pfq.headers.asking import BLOCK, Passage
 from pfq.plan.model import Gateway, Uplink
 from pfq.site.kinds import Faults
 from pfq.site.positions import Source
+
+
+class Result(Protocol):
+    """What became of a packet; equal results hash alike."""
+
+    @property
+    def blocked(self) -> bool: ...
+
+    def __hash__(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +104,9 @@ def _linux(gateway: Gateway, uplink: Uplink) -> Trees:
     return Trees(found["up"], found.get("down"))
 
 
-def merged(found: Iterable[tuple[Outcome, Condition]]) -> dict[Outcome, Condition]:
+def merged(found: Iterable[tuple[Result, Condition]]) -> dict[Result, Condition]:
     """The packets of each outcome."""
-    result: dict[Outcome, Condition] = {}
+    result: dict[Result, Condition] = {}
     for outcome, where in found:
         result[outcome] = result[outcome] | where if outcome in result else where
     return result

@@ -6,9 +6,13 @@ from typing import Literal
 
 from pfq.headers.algebra import Algebra, Condition, Exactly
 from pfq.headers.asking import Decision, Passage, Ruleset, Way, later_view, opening_view
-from pfq.headers.diagrams import Diagrams
-from pfq.parity.outcomes import Outcome, merged
+from pfq.parity.outcomes import Result, merged
 from pfq.parity.witness import Usual, simplest
+
+# The package is wanted for proofs only.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pfq.headers.diagrams import Diagrams
 
 Moment = Literal["first", "later", "reply"]
 MOMENTS: tuple[Moment, ...] = ("first", "later", "reply")
@@ -26,14 +30,14 @@ class Party:
 
     ruleset: Ruleset
     way: Way
-    read: Callable[[Passage], Outcome]
+    read: Callable[[Passage], Result]
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
     """What a party says about one packet: the outcome, its queues, and the lines that decided, those of the flow's first packet apart."""
 
-    outcome: Outcome
+    outcome: Result
     passage: Passage
     decisions: tuple[Decision, ...]
     opened_by: tuple[Decision, ...] = ()
@@ -48,7 +52,7 @@ class Said:
 class Answers:
     """What a party says about all packets: the packets of each outcome, at each moment of a flow. regions: which packets a line decided about."""
 
-    found: Mapping[Moment, Mapping[Outcome, Condition]]
+    found: Mapping[Moment, Mapping[Result, Condition]]
     regions: Mapping[Moment, Mapping[Decision, Condition]]
 
     def passed(self, algebra: Algebra) -> Condition:
@@ -64,7 +68,7 @@ def answers(party: Party, algebra: Algebra, wants_regions: bool = False, moments
     """What a party says about all packets of an algebra."""
     regions: dict[Moment, dict[Decision, Condition] | None] = {moment: {} if wants_regions else None for moment in MOMENTS}
     passages, memory = party.ruleset.opening(party.way, opening_view(algebra, regions=regions["first"]))
-    found: dict[Moment, Mapping[Outcome, Condition]] = {"first": _outcomes(party, passages)}
+    found: dict[Moment, Mapping[Result, Condition]] = {"first": _outcomes(party, passages)}
     for moment in moments:
         if moment != "first":
             reply = moment == "reply"
@@ -73,7 +77,7 @@ def answers(party: Party, algebra: Algebra, wants_regions: bool = False, moments
     return Answers(found, {moment: kept or {} for moment, kept in regions.items()})
 
 
-def _outcomes(party: Party, passages: Mapping[Passage, Condition]) -> dict[Outcome, Condition]:
+def _outcomes(party: Party, passages: Mapping[Passage, Condition]) -> dict[Result, Condition]:
     return merged((party.read(passage), where) for passage, where in passages.items())
 
 
@@ -96,8 +100,8 @@ class Difference:
     """Packets of a moment that one party puts where the other does not."""
 
     moment: Moment
-    one: Outcome
-    other: Outcome
+    one: Result
+    other: Result
     where: Condition
 
 
@@ -152,7 +156,7 @@ def _places(said: Said) -> tuple[object, ...]:
 class Pair:
     """Two parties that are asked about the same packets. What lines decide about is worked out once, if it is asked for."""
 
-    def __init__(self, diagrams: Diagrams, one: Party, other: Party) -> None:
+    def __init__(self, diagrams: "Diagrams", one: Party, other: Party) -> None:
         self.diagrams = diagrams
         self.one, self.other = one, other
         self._regions: list[Answers] = []

@@ -13,7 +13,7 @@ from pfq.parity.proof import Moment, Said, Witness
 from pfq.parity.site import Pair
 from pfq.site.differences import DIFFERENCES
 
-_MOMENTS: dict[Moment, str] = {"first": "the first packet of a flow", "later": "a later packet of a flow", "reply": "a reply"}
+MOMENTS: dict[Moment, str] = {"first": "the first packet of a flow", "later": "a later packet of a flow", "reply": "a reply"}
 
 
 def packets(witness: Witness) -> tuple[str, str]:
@@ -33,7 +33,7 @@ def witness_lines(number: int, witness: Witness, names: tuple[str, str], about: 
     """A witness in lines of text. names: what the two parties are called."""
     packet, opener = packets(witness)
     yield f"  {number}. {packet}"
-    yield f"     {about}, {_MOMENTS[witness.moment]}" + (f" that began with: {opener}" if opener else "")
+    yield f"     {about}, {MOMENTS[witness.moment]}" + (f" that began with: {opener}" if opener else "")
     for name, said in zip(names, (witness.one, witness.other), strict=True):
         yield f"     {name}: {said.outcome}" + "".join(f", queue {queue} on {device}" for device, queue in said.passage.queues if name != "plan")
         yield from (f"       {line_text(line)}" for line in said.lines)
@@ -44,7 +44,7 @@ def _finding(number: int, finding: Finding) -> Iterator[str]:
     if finding.names:
         yield f"     this is {' and '.join(finding.names)}, which the model does not accept"
     if finding.also:
-        shown = dict.fromkeys(f"{case.title}: {_MOMENTS[moment]}" for case, moment in finding.also)
+        shown = dict.fromkeys(f"{case.title}: {MOMENTS[moment]}" for case, moment in finding.also)
         yield f"     also {'; '.join(shown)}"
 
 

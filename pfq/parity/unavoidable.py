@@ -55,10 +55,12 @@ def fragments_left_out(system: System, view: View, arriving: bool) -> Condition:
     return left_out | later if features.fragments_lose_queue else left_out
 
 
+def has_options(view: View) -> Condition:
+    """Where a packet has IP options, or IPv6's extension headers."""
+    return at_least(view.algebra, view.bits[space.HEADER_WORDS], WORDS + 1) | at_least(view.algebra, view.bits[space.EXTENSION_WORDS], 1)
+
+
 def dropped_by_nature(system: System, view: View) -> Condition:
     """Packets that a pf drops by itself where no rule says `allow-opts`: those with IP options, and in some releases those with IPv6's
     extension headers (pf.c pf_test, pf_walk_header6; pf.conf(5))."""
-    algebra, bits = view.algebra, view.bits
-    if system.family == "linux":
-        return algebra.nothing
-    return at_least(algebra, bits[space.HEADER_WORDS], WORDS + 1) | at_least(algebra, bits[space.EXTENSION_WORDS], 1)
+    return view.algebra.nothing if system.family == "linux" else has_options(view)

@@ -6,9 +6,13 @@ from ipaddress import ip_address
 from pfq.headers import fields as space
 from pfq.headers.algebra import Condition
 from pfq.headers.bits import masked
-from pfq.headers.diagrams import Diagrams
 from pfq.parity.packet import ACK, PUSH, SYN, WORDS
 from pfq.plan.classify import ICMP, ICMP6, TCP, UDP
+
+# The package is wanted for proofs only.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pfq.headers.diagrams import Diagrams
 
 # Hosts beyond the link, of the networks for documentation (RFC 5737, 3849).
 FAR = (ip_address("198.51.100.7"), ip_address("2001:db8:ffff::7"))
@@ -56,7 +60,7 @@ def usual(sources: Iterable[int], destinations: Iterable[int]) -> list[Usual]:
     ]
 
 
-def simplest(diagrams: Diagrams, where: Condition, order: Sequence[Usual]) -> dict[str, int]:
+def simplest(diagrams: "Diagrams", where: Condition, order: Sequence[Usual]) -> dict[str, int]:
     """The values of one packet (and a later one of its flow) in the set, which must not be empty."""
     assert where.satisfiable(), "an empty set has no packet"
     found: dict[str, int] = {}
