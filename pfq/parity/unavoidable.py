@@ -50,7 +50,7 @@ def fragments_left_out(system: System, view: View, arriving: bool) -> Condition:
 
     features = Features(dialect(system.name))
     left_out = algebra.nothing
-    if not (features.scrub_reassembles_ipv6 or features.reassembles_unless_told):
+    if not features.reassembles_ipv6:
         left_out = six & ~whole
     return left_out | later if features.fragments_lose_queue else left_out
 
