@@ -305,7 +305,7 @@ def translation_anchor(r: Reading) -> None:
 
 def no_rule(r: Reading) -> None:
     """A statement that begins with `no`."""
-    from .statements import scrub_rule
+    from .scrub import scrub_rule
 
     kind = r.kinds[r.i + 1] if r.i + 1 < len(r.kinds) else ""
     if kind in ("nat", "rdr"):
