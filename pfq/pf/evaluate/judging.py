@@ -23,6 +23,10 @@ from pfq.pf.nodes import Rule
 ADDRESSING = (SOURCE, DESTINATION, SOURCE_PORT, DESTINATION_PORT)
 
 
+# Rules that a state comes from, each with where it does.
+Makers = tuple[tuple[Condition, Step], ...]
+
+
 @dataclass(frozen=True)
 class Marks:
     """What a rule, or a state, writes on a packet that it lets pass: numbers of queues (0: none), a tag and a ToS byte where there is one."""
@@ -43,7 +47,7 @@ class Judged:
     state: Condition
     marks: Marks
     allows_options: Condition
-    makers: tuple[tuple[Condition, Step], ...]
+    makers: Makers
 
 
 @dataclass(frozen=True)
@@ -85,14 +89,15 @@ class Judging:
         keeps = any_of(algebra, (where for one, where in outcome.items() if one.keeps and one.action == PASS))
         # Translation needs a state, and so does `scrub reassemble tcp`.
         keeps = (keeps | moved & passed | tracked & passed) & unbroken & ~icmp_error(packet.view)
-        passed = passed & (allows | ~options(packet.view, self.world))
+        barred = options(packet.view, self.world) & ~allows
+        self.world.note(packet.view, passed & barred & among & packet.alive, "dropped: IP options, and the rule has no allow-opts")
+        passed = passed & ~barred
         state = keeps & passed
-        self._explain(packet, walk, outcome, among, bare)
+        makers = self._explain(packet, walk, outcome, state, among & ~bare)
         marks = self._marks(packet, walk, outcome, state)
         before = packet.view
         packet = self._translated(packet, walk, outcome, state)
         packet = replace(packet, alive=packet.alive & passed, strayed=packet.strayed | moved)
-        makers = tuple((where & state, one.step) for one, where in outcome.items() if one.step is not None)
         return Judged(marked(packet, marks, self.second(before)), state & packet.alive, marks, allows, makers)
 
     def second(self, view: View) -> Condition:
@@ -154,30 +159,46 @@ class Judging:
                 strayed = strayed | where & state
         return replace(packet, view=view.seen(**found), strayed=strayed)
 
-    def _explain(self, packet: Packet, walk: Walk, outcome: Mapping[_Outcome, Condition], among: Condition, bare: Condition) -> None:
-        view = packet.view
+    def _explain(self, packet: Packet, walk: Walk, outcome: Mapping[_Outcome, Condition], state: Condition, among: Condition) -> Makers:
+        """Note which rules decided, and tell which of them a state comes from: the final one, and the one that named its queue."""
+        view, algebra = packet.view, packet.algebra
         if view.notes is None:
-            return
+            return ()
         among = among & packet.alive
-        for hit in walk.hits:
-            if hit.step is not None and hit.step.rule.action == "match" and hit.step.rule.queue:
-                why = f"match: queue {_names(hit.step)}"
-                view.note(hit.where & among, hit.step.place, hit.step.text, why)
-        for one, where in outcome.items():
-            if one.step is not None:
-                view.note(where & among & ~bare, one.step.place, one.step.text, _why(one.step))
+        finals = [(where, one.step) for one, where in outcome.items() if one.step is not None]
+        self.world.note(view, outcome.get(_DEFAULT, algebra.nothing) & among, "no rule matches: it passes, and no state is kept")
+        own = any_of(algebra, (where for where, step in finals if step.rule.queue))
+        counts = state if self.world.features.match_needs_state else algebra.everything
+        named = outcomes(algebra, [(hit.where, hit.ended, hit.step if _names_queue(hit) else None) for hit in walk.hits])
+        queuers = [(where & ~own, step) for step, where in named.items() if step is not None]
+        for where, step in queuers:
+            view.note(where & among & ~counts, step.place, step.text, "match: its queue is lost, since there is no state to keep it")
+            for there, why in self.queue_reasons(view, step):
+                view.note(where & among & counts & there, step.place, step.text, f"match: {why}")
+        for where, step in finals:
+            if not step.rule.queue:
+                view.note(where & among, step.place, step.text, _why(step))
+            for there, why in self.queue_reasons(view, step) if step.rule.queue else ():
+                view.note(where & among & there, step.place, step.text, f"{_why(step)}, {why}")
+        return tuple((where & state, step) for where, step in (*queuers, *finals))
+
+    def queue_reasons(self, view: View, step: Step) -> list[tuple[Condition, str]]:
+        """Which of a rule's queues a packet takes, and why."""
+        names = f"queue {_names(step)}"
+        if not step.rule.ack_queue:
+            return [(view.algebra.everything, names)]
+        empty, low = empty_ack(view, self.world.features), low_delay(view, self.world.features)
+        return [(empty, f"{names}: ACK without payload"), (low & ~empty, f"{names}: ToS bit 0x10"), (~(empty | low), f"{names}: the first of them")]
+
+
+def _names_queue(hit: Hit) -> bool:
+    return hit.step is not None and hit.step.rule.action == "match" and bool(hit.step.rule.queue)
 
 
 def _why(step: Step) -> str:
     rule = step.rule
-    words = ["quick" if rule.quick else "last match"]
-    if rule.action == BLOCK:
-        words.append("blocks")
-    elif not rule.state:
-        words.append("keeps no state")
-    if rule.queue:
-        words.append(f"queue {_names(step)}")
-    return ", ".join(words)
+    why = "quick" if rule.quick else "last match"
+    return f"{why}, blocks" if rule.action == BLOCK else why if rule.state else f"{why}, keeps no state"
 
 
 def _names(step: Step) -> str:

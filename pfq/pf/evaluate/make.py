@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from pfq.diagnostics import refuse
+from pfq.diagnostics import Place, refuse
 from pfq.headers.asking import Ruleset
 from pfq.pf.evaluate.devices import devices
 from pfq.pf.evaluate.facts import Facts
@@ -42,7 +42,7 @@ def ruleset(
     facts = Facts(tree, addresses, carriers)
     every = [step for steps in (filters, scrubs, *statements.values()) for top in steps for step in top.every()]
     check(tree, every, facts)
-    world = World(Features(dialect), facts, *_numbers([step.rule.tag for step in every]))
+    world = World(Features(dialect), facts, *_numbers([step.rule.tag for step in every]), Place(file, 1, 1))
     queues, width = _numbers([name for step in every for name in (step.rule.queue, step.rule.ack_queue)])
     return PfRuleset(
         world,

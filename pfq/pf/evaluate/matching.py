@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from pfq.diagnostics import Place
 from pfq.headers.algebra import Bits, Condition
 from pfq.headers.asking import View
 from pfq.headers.bits import any_of, at_least, between, masked
@@ -33,12 +34,17 @@ class Spot:
 
 @dataclass(frozen=True)
 class World:
-    """What all rules of a tree go by. `tags`: a number from 1 for each tag that a rule sets."""
+    """What all rules of a tree go by. `tags`: a number from 1 for each tag that a rule sets. `text`: where the ruleset begins."""
 
     features: Features
     facts: Facts
     tags: dict[str, int]
     tag_width: int
+    text: Place
+
+    def note(self, view: View, where: Condition, why: str) -> None:
+        """Remember something that no rule decides."""
+        view.note(where, self.text, "", why)
 
 
 class Matcher:

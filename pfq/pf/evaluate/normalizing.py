@@ -9,12 +9,13 @@ from dataclasses import dataclass, replace
 from pfq.headers.algebra import Bits, Condition
 from pfq.headers.asking import View
 from pfq.headers.bits import at_least, choose, constant, masked
-from pfq.headers.fields import DESTINATION_PORT, EXTENSION_WORDS, FLAGS, FRAGMENT, HEADER_WORDS, OFFSET_WORDS, PAYLOAD, TOS
+from pfq.headers.fields import DESTINATION_PORT, EXTENSION_WORDS, FLAGS, FRAGMENT, HEADER_WORDS, OFFSET_WORDS, PAYLOAD, PROTOCOL, TOS
 from pfq.pf.evaluate.matching import Matcher, Spot, World
 from pfq.pf.evaluate.packet import ACK, FIN, ICMP, ICMP6, PUSH, RST, SYN, TCP, UDP, URG, Packet, ipv6, of_family, of_protocol, whole
 from pfq.pf.evaluate.steps import Step
 
 _FIRST, _LATER, _ATOMIC = 1, 2, 3
+_FRAGMENT_HEADER = 44
 
 
 @dataclass(frozen=True)
@@ -54,11 +55,18 @@ class Normalizing:
             checked = checked | tcp
             if rule.reassemble_tcp:
                 tracked = tracked | tcp & of_protocol(view, TCP)
-        if not self.world.features.scrub_reassembles_ipv6 and not self.everywhere:
+        features = self.world.features
+        if not features.reassembles_ipv6:
             reassembled = reassembled & of_family(view, 4)
-        packet = _reassembled(replace(packet, view=view), reassembled, self.world.features.fragments_lose_queue)
-        packet = _checked(packet, checked)
-        return replace(packet, alive=packet.alive & ~_impossible(packet.view)), tracked
+        if features.atomic_is_whole:
+            reassembled = reassembled | masked(algebra, view.bits[FRAGMENT], _ATOMIC)
+        packet = _reassembled(replace(packet, view=view), reassembled, features.fragments_lose_queue)
+        packet = _nameless(packet, features.fragments_name_protocol)
+        packet, wrong = _checked(packet, checked)
+        self.world.note(packet.view, packet.alive & wrong, "dropped: TCP flags that no TCP sends")
+        impossible = _impossible(packet.view)
+        self.world.note(packet.view, packet.alive & impossible, "dropped: ICMP of the other family, or UDP to port 0")
+        return replace(packet, alive=packet.alive & ~wrong & ~impossible), tracked
 
     def _with_tos(self, view: View, where: Condition, value: int) -> View:
         tos = constant(view.algebra, value, 8)
@@ -82,8 +90,17 @@ def _reassembled(packet: Packet, where: Condition, lose_queue: bool) -> Packet:
     return replace(packet, view=view, later=packet.later | later & where if lose_queue else packet.later)
 
 
-def _checked(packet: Packet, where: Condition) -> Packet:
-    """TCP segments with flags that no TCP sends are dropped; FIN beside SYN is taken away."""
+def _nameless(packet: Packet, first_named: bool) -> Packet:
+    """Fragments of IPv6 with the protocol that pf sees: that of the fragment header, unless it looks behind the header of the first."""
+    algebra, view = packet.algebra, packet.view
+    parts = ~whole(view) & ipv6(view)
+    if first_named:
+        parts = parts & ~masked(algebra, view.bits[FRAGMENT], _FIRST)
+    return packet.seen(**{PROTOCOL: choose(parts, constant(algebra, _FRAGMENT_HEADER, 8), view.bits[PROTOCOL])})
+
+
+def _checked(packet: Packet, where: Condition) -> tuple[Packet, Condition]:
+    """The packet without FIN beside SYN, and where it is a TCP segment with flags that no TCP sends."""
     algebra, view = packet.algebra, packet.view
     flags: Bits = view.bits[FLAGS]
 
@@ -95,7 +112,7 @@ def _checked(packet: Packet, where: Condition) -> Packet:
     wrong = syn.ite(has(RST), ~has(ACK | RST))
     wrong = wrong | ~has(ACK) & (has(PUSH | URG) | has(FIN) & ~syn) | ~at_least(algebra, view.bits[OFFSET_WORDS], 5)
     cleared = (*flags[:-1], flags[-1] & ~(tcp & syn))
-    return replace(packet, alive=packet.alive & ~(tcp & wrong), view=view.seen(**{FLAGS: cleared}))
+    return packet.seen(**{FLAGS: cleared}), tcp & wrong
 
 
 def _impossible(view: View) -> Condition:

@@ -8,11 +8,10 @@ from pfq.headers.asking import BLOCK, PASS, Passage, View, Way
 from pfq.headers.bits import any_of, choose, constant, masked
 from pfq.headers.fields import DESTINATION, DESTINATION_PORT, SOURCE, SOURCE_PORT
 from pfq.pf.evaluate.devices import Device, Leaf
-from pfq.pf.evaluate.judging import ADDRESSING, Judging, Marks, marked
+from pfq.pf.evaluate.judging import ADDRESSING, Judging, Makers, Marks, marked
 from pfq.pf.evaluate.matching import Spot, World
 from pfq.pf.evaluate.normalizing import Normalizing, options
 from pfq.pf.evaluate.packet import IN, OUT, Packet, states_icmp, whole
-from pfq.pf.evaluate.steps import Step
 
 Cases = dict[Passage, Condition]
 
@@ -25,7 +24,7 @@ class Hop:
     state: Condition
     marks: Marks
     allows_options: Condition
-    makers: tuple[tuple[Condition, Step], ...]
+    makers: Makers
     before: Mapping[str, Bits]
     after: Mapping[str, Bits]
 
@@ -95,16 +94,20 @@ class PfRuleset:
         view = packet.view
         state = hop.state & fits
         for where, step in hop.makers:
-            view.note(where & state & packet.alive, step.place, step.text, f"the state made by line {step.place.line} remembers it")
-        stated = self._stated(hop, packet, reply)
+            remembered = f"the state made by line {step.place.line} remembers it"
+            for there, why in self.judging.queue_reasons(view, step) if step.rule.queue else ((packet.alive, ""),):
+                view.note(where & there & state & packet.alive, step.place, step.text, f"{remembered}: {why}" if why else remembered)
+        stated = self._stated(hop, packet, state, reply)
         if not (packet.alive & ~state).satisfiable():
             return stated
         judged = self.judging(packet, spot, tracked, ~state).packet
         return _either(state, stated, judged)
 
-    def _stated(self, hop: Hop, packet: Packet, reply: bool) -> Packet:
+    def _stated(self, hop: Hop, packet: Packet, state: Condition, reply: bool) -> Packet:
         view = packet.view
-        alive = packet.alive & (hop.allows_options | ~options(view, self.world))
+        barred = options(view, self.world) & ~hop.allows_options
+        self.world.note(view, packet.alive & state & barred, "dropped: IP options, and the state's rule has no allow-opts")
+        alive = packet.alive & ~barred
         moved = replace(packet, alive=alive, view=view if reply else view.seen(**hop.after))
         return marked(moved, hop.marks, self.judging.second(view))
 
