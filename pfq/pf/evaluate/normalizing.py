@@ -29,6 +29,8 @@ class Normalizing:
     def __call__(self, packet: Packet, spot: Spot) -> tuple[Packet, Condition]:
         """The packet as the rules see it, and where its TCP connection is normalized, which takes a state whatever the rules say."""
         algebra = packet.algebra
+        # Put together here, a fragment has its protocol again, whatever pf saw of it where it came in.
+        packet = packet.seen(**{PROTOCOL: algebra.field(PROTOCOL)})
         checked = reassembled = algebra.nothing
         tracked = algebra.nothing
         if self.world.features.tcp_always_checked:
