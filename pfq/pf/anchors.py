@@ -1,6 +1,6 @@
 """Anchors, by name or with their rules in braces, and antispoof. Source: anchorrule, pfa_anchor and antispoof of parse.y."""
 
-from . import clauses
+from . import clauses, peers
 from .expand import Lists, expand, new_anchor
 from .filters import decide_family
 from .lexer import STRING
@@ -20,7 +20,7 @@ def anchor_rule(r: Reading) -> None:
     interfaces = clauses.interfaces(r)
     rule.af = clauses.family(r)
     protocols = clauses.protocols(r)
-    ends = clauses.from_to(r)
+    ends = peers.from_to(r)
     options = Options()
     filter_options(r, rule, options)
     r.mark("head", r.first)

@@ -7,7 +7,7 @@ sbin/pfctl/tests/files/pf1014. Anchors with their rules in braces are not read: 
 import re
 from itertools import product
 
-from . import clauses
+from . import clauses, peers
 from .filters import block_kind
 from .lexer import NUMBER, STRING
 from .nodes import Host, InterfaceName, Rule
@@ -68,7 +68,7 @@ def ether_rule(r: Reading) -> None:
     if not r.take("all"):
         sources = _macs(r) if r.take("from") else []
         destinations = _macs(r) if r.take("to") else []
-    ends = clauses.from_to(r) if r.take("l3") else clauses.FromTo()
+    ends = peers.from_to(r) if r.take("l3") else peers.FromTo()
     if ends.oses or ends.source_ports or ends.destination_ports:
         raise r.fail("pfq does not read ports or operating systems in ether rules", ahead=True)
     if anchor is None:

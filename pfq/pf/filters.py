@@ -1,6 +1,6 @@
 """Filter rules: pass, block and match. Source: pfrule of parse.y."""
 
-from . import clauses, names
+from . import clauses, names, peers
 from . import state as states
 from .expand import Lists, expand
 from .lexer import NUMBER, STRING
@@ -23,7 +23,7 @@ def filter_rule(r: Reading) -> None:
         route(r, options)
     rule.af = clauses.family(r)
     protocols = clauses.protocols(r)
-    ends = clauses.from_to(r)
+    ends = peers.from_to(r)
     filter_options(r, rule, options)
     r.at_end()
     ordered(r, FILTER)

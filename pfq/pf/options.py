@@ -1,6 +1,6 @@
 """What can stand behind the addresses of a filter rule, in any order. Source: filter_opt, filter_set and filteropts_to_rule of parse.y."""
 
-from . import clauses, pools
+from . import clauses, conditions, peers, pools
 from . import state as states
 from .lexer import STRING
 from .nodes import Host, IcmpType, Identity, InterfaceName, Rule
@@ -87,7 +87,7 @@ def _route_hosts(r: Reading) -> list[Host]:
 def _route_host(r: Reading) -> list[Host]:
     if r.take("("):
         interface = r.string()
-        found = clauses.host(r)
+        found = peers.host(r)
         r.want(")")
         if r.dialect.nat_to and (len(found) > 1 or found[0].interface):
             raise r.fail("cannot specify interface twice in route spec")
@@ -113,7 +113,7 @@ def _route_host_or_interface(r: Reading) -> list[Host]:
         for host in found:
             host.interface = interface
     elif kind in (STRING, "<", "("):
-        found = clauses.host(r)
+        found = peers.host(r)
     else:
         raise SyntaxFault
     pools.weight(r, found)
@@ -136,23 +136,23 @@ def filter_options(r: Reading, rule: Rule, options: Options) -> None:
 
 def _user(r: Reading, rule: Rule, options: Options) -> None:
     r.i += 1
-    options.users = clauses.listed(r, clauses.user) + options.users
+    options.users = clauses.listed(r, conditions.user) + options.users
 
 
 def _group(r: Reading, rule: Rule, options: Options) -> None:
     r.i += 1
-    options.groups = clauses.listed(r, clauses.group) + options.groups
+    options.groups = clauses.listed(r, conditions.group) + options.groups
 
 
 def _flags(r: Reading, rule: Rule, options: Options) -> None:
-    found = clauses.flags(r)
+    found = conditions.flags(r)
     if options.flags is not None:
         raise r.fail("flags cannot be redefined")
     options.flags = found
 
 
 def _icmp(r: Reading, rule: Rule, options: Options) -> None:
-    found = clauses.icmp(r)
+    found = conditions.icmp(r)
     if options.icmp is not None:
         raise r.fail("icmp-type cannot be redefined", ahead=True)
     options.icmp = found
@@ -160,7 +160,7 @@ def _icmp(r: Reading, rule: Rule, options: Options) -> None:
 
 def _tos(r: Reading, rule: Rule, options: Options) -> None:
     r.i += 1
-    found = clauses.tos(r)
+    found = conditions.tos(r)
     if options.tos is not None:
         raise r.fail("tos cannot be redefined")
     options.tos = found
@@ -288,7 +288,7 @@ def _tagged(r: Reading, rule: Rule, options: Options) -> bool | None:
 
 def _probability(r: Reading, rule: Rule, options: Options) -> None:
     r.i += 1
-    rule.probability = clauses.probability(r)
+    rule.probability = conditions.probability(r)
 
 
 def _rtable(r: Reading, rule: Rule, options: Options) -> None:
@@ -418,7 +418,7 @@ def _divert_to(r: Reading, rule: Rule, options: Options) -> None:
     port = 0
     if kind != "divert-reply":
         r.want("port")
-        low, _, ranged = clauses.port_range(r)
+        low, _, ranged = conditions.port_range(r)
         if ranged:
             raise r.fail(f"port is invalid: {r.values[r.i - 1]}")
         port = low
@@ -443,7 +443,7 @@ def _divert_port(r: Reading, options: Options, kind: str) -> None:
         raise r.fail("divert-reply has no meaning in FreeBSD pf(4)")
     if r.kinds[r.i] == STRING and r.kinds[r.i + 1] == "port":
         r.i += 2
-    low, _, ranged = clauses.port_range(r)
+    low, _, ranged = conditions.port_range(r)
     if ranged:
         raise r.fail(f"port is invalid: {r.values[r.i - 1]}")
     if not low:
@@ -498,7 +498,7 @@ def _set_one(r: Reading, options: Options) -> None:
             raise r.fail("queue cannot be redefined")
         options.queue = queues
     elif kind == "tos":
-        value = clauses.tos(r)
+        value = conditions.tos(r)
         if options.set_tos is not None:
             raise r.fail("tos cannot be respecified")
         options.set_tos = value

@@ -3,7 +3,7 @@
 Source: redirspec, redirpool, routespec, pool_opt and hashkey of parse.y.
 """
 
-from . import clauses
+from . import conditions, peers
 from .lexer import NUMBER, STRING
 from .nodes import ADDRESS, Host
 from .reading import Reading, SyntaxFault
@@ -17,12 +17,12 @@ RANDOM_KEY = "0x" + "0" * 32
 def hosts(r: Reading, routing: bool = False) -> list[Host]:
     """The addresses of a pool, one or a list in braces."""
     if r.kinds[r.i] != "{":
-        found = clauses.host(r)
+        found = peers.host(r)
         weight(r, found)
         return found
     r.i += 1
     r.newline()
-    found = clauses.host(r)
+    found = peers.host(r)
     if r.dialect.nat_to and found[0].kind != ADDRESS:
         raise r.fail("only addresses can be listed for redirection pools ", ahead=True)
     weight(r, found)
@@ -30,7 +30,7 @@ def hosts(r: Reading, routing: bool = False) -> list[Host]:
     while r.kinds[r.i] != "}":
         if r.kinds[r.i] == ",":
             r.i += 1
-        following = clauses.host(r)
+        following = peers.host(r)
         weight(r, following)
         r.newline()
         found += following
@@ -63,17 +63,17 @@ def target_port(r: Reading, found: Redirection) -> None:
     value = r.values[r.i]
     r.i += 1
     if kind == NUMBER:
-        found.low = clauses.service(r, str(int(value)))
+        found.low = conditions.service(r, str(int(value)))
         return
     if kind != STRING:
         r.i -= 1
         raise SyntaxFault
     first, colon, second = value.partition(":")
-    found.low = clauses.service(r, first)
+    found.low = conditions.service(r, first)
     if colon and second == "*":
         found.port_op = "*"
     elif colon:
-        found.high = clauses.service(r, second)
+        found.high = conditions.service(r, second)
         if found.low == found.high:
             found.high = 0
         else:

@@ -4,7 +4,7 @@ Source: print_rule, print_fromto, print_pool, print_port, print_ugid and print_t
 """
 
 from . import names
-from .clauses import flags_text
+from .conditions import flags_text
 from .dialects import Dialect
 from .hosts import host_text, is_any
 from .nodes import DYNAMIC, Anchor, Host, Identity, Pool, Port, Rule, Table, TableFile

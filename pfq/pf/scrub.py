@@ -1,6 +1,6 @@
 """The scrub statement of the older syntax. Source: scrubrule and scrub_opts of parse.y."""
 
-from . import clauses, options
+from . import clauses, conditions, options, peers
 from .expand import Lists, expand
 from .nodes import Rule
 from .order import SCRUB, ordered
@@ -19,7 +19,7 @@ def scrub_rule(r: Reading) -> None:
     interfaces = clauses.interfaces(r)
     rule.af = clauses.family(r)
     protocols = clauses.protocols(r)
-    ends = clauses.from_to(r)
+    ends = peers.from_to(r)
     found: dict[str, int] = {}
     _scrub_options(r, rule, found)
     r.at_end()
@@ -57,7 +57,7 @@ def _scrub_options(r: Reading, rule: Rule, found: dict[str, int]) -> None:
             options.scrub_option(r, found, _SCRUBS)
         elif kind == "set-tos":
             r.i += 1
-            value = clauses.tos(r)
+            value = conditions.tos(r)
             if rule.set_tos >= 0:
                 raise r.fail("set-tos cannot be respecified")
             rule.set_tos = value

@@ -1,6 +1,6 @@
 """Tables: `table <name>` with addresses and files. Source: tabledef and table_opts of parse.y."""
 
-from . import clauses
+from . import clauses, peers
 from .lexer import STRING
 from .nodes import ADDRESS, DYNAMIC, NO_ROUTE, RANGE, TABLE, URPF_FAILED, Host, Table, TableFile
 from .reading import Reading
@@ -55,14 +55,14 @@ def table_rule(r: Reading) -> None:
 
 def _table_hosts(r: Reading) -> list[Host]:
     if not r.dialect.weights:
-        return clauses.host_list(r) or []
-    return clauses.host_list(r, _table_item) or []
+        return peers.host_list(r) or []
+    return peers.host_list(r, _table_item) or []
 
 
 def _table_item(r: Reading) -> list[Host]:
     if r.kinds[r.i] == "{":
-        return clauses.inner_list(r, _table_item) or []
-    found = clauses.host_or_not(r)
+        return peers.inner_list(r, _table_item) or []
+    found = peers.host_or_not(r)
     if r.take("weight"):
         weight = r.number()
         if not 1 <= weight <= 65535:

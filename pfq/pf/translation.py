@@ -1,12 +1,12 @@
 """Translation statements of the older syntax: nat, rdr, binat and their anchors. Source: natrule, binatrule, anchorrule of parse.y."""
 
-from . import clauses, pools
-from .clauses import FromTo
+from . import clauses, peers, pools
 from .expand import Lists, expand, new_anchor
 from .filters import decide_family
 from .hosts import is_any
 from .nodes import ADDRESS, DYNAMIC, TABLE, URPF_FAILED, Host, Pool, Rule
 from .order import TRANSLATION, ordered
+from .peers import FromTo
 from .reading import Fault, Reading, SyntaxFault
 from .redirect import Redirection
 
@@ -89,7 +89,7 @@ def nat_rule(r: Reading) -> None:
     interfaces = clauses.interfaces(r)
     rule.af = clauses.family(r)
     protocols = clauses.protocols(r)
-    ends = clauses.from_to(r)
+    ends = peers.from_to(r)
     tags = _tags(r, rule)
     spec = None
     if r.take("->"):
@@ -179,14 +179,14 @@ def binat_rule(r: Reading) -> None:
     rule.af = clauses.family(r)
     protocols = clauses.protocols(r)
     r.want("from")
-    source = clauses.addresses(r) or [] if r.dialect.family == "freebsd" else clauses.host(r)
+    source = peers.addresses(r) or [] if r.dialect.family == "freebsd" else peers.host(r)
     destination: list[Host] = []
     if r.take("to"):
-        destination = clauses.addresses(r) or []
+        destination = peers.addresses(r) or []
     tags = _tags(r, rule)
     spec = None
     if r.take("->"):
-        spec = Redirection(clauses.host(r))
+        spec = Redirection(peers.host(r))
         if r.take("port"):
             pools.target_port(r, spec)
         else:
@@ -268,7 +268,7 @@ def translation_anchor(r: Reading) -> None:
     rule.action = kind
     rule.af = clauses.family(r)
     protocols = clauses.protocols(r)
-    ends = clauses.from_to(r)
+    ends = peers.from_to(r)
     if r.take("rtable"):
         rule.rtable = clauses.rtable(r)
     else:
