@@ -1,5 +1,6 @@
 """What a ruleset of pf.conf does with packets: one packet, or all there are."""
 
 from .make import ruleset
+from .printed import printed
 
-__all__ = ["ruleset"]
+__all__ = ["printed", "ruleset"]

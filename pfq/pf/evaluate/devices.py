@@ -3,7 +3,7 @@
 Source: hfsc_enqueue, cbq_enqueue and priq_enqueue of sys/altq (OpenBSD 4.4, FreeBSD 12.1), hfsc_enq and hfsc_class of OpenBSD 7.6.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from pfq.diagnostics import Place
@@ -34,20 +34,25 @@ class Device:
 
 
 def devices(tree: Tree, main: str) -> dict[str, Device]:
-    """Every interface with queues."""
+    """Every interface with queues. `main` is the file of those that have no statement."""
     reading = tree.reading
+    files = {statement.line: statement.file for statement in tree.statements if statement.kind == "queue"}
+
+    def place(line: int) -> Place:
+        return Place(files.get(line, main), line, 1)
+
     if reading.dialect.queue_trees:
-        return {root.interface: _of_tree(root, main) for root in queues.roots(reading)}
+        return {root.interface: _of_tree(root, place) for root in queues.roots(reading)}
     interfaces = {one.interface: one for one in disciplines(reading) if not one.name}
     return {
-        name: _of_altq(discipline, [one for one in disciplines(reading) if one.name and one.interface == name], main)
+        name: _of_altq(discipline, [one for one in disciplines(reading) if one.name and one.interface == name], place)
         for name, discipline in interfaces.items()
     }
 
 
-def _of_tree(root: Queue, main: str) -> Device:
+def _of_tree(root: Queue, place: Callable[[int], Place]) -> Device:
     def leaf(queue: Queue) -> Leaf:
-        return Leaf(queue.name, Place(main, queue.line, 1), queues.queue_text(queue).strip())
+        return Leaf(queue.name, place(queue.line), queues.queue_text(queue).strip())
 
     below: list[Queue] = []
 
@@ -64,9 +69,9 @@ def _of_tree(root: Queue, main: str) -> Device:
     return Device(root.interface, {queue.name: leaf(queue) for queue in last}, inner, leaf(default[-1]) if default else None)
 
 
-def _of_altq(discipline: Altq, listed: list[Altq], main: str) -> Device:
+def _of_altq(discipline: Altq, listed: list[Altq], place: Callable[[int], Place]) -> Device:
     def leaf(queue: Altq) -> Leaf:
-        return Leaf(queue.name, Place(main, queue.line, 1), altq_text(queue, False).strip())
+        return Leaf(queue.name, place(queue.line), altq_text(queue, False).strip())
 
     parents = {queue.parent for queue in listed if queue.parent}
     # A class of cbq holds packets whether it has others below it or not.

@@ -38,13 +38,10 @@ _ADDRESSES = {NO_ROUTE: "no-route", URPF_FAILED: "urpf-failed", ROUTE_LABEL: "ro
 
 def check(tree: Tree, steps: Iterable[Step], facts: Facts) -> None:
     """Raise Refused if there is anything that the evaluator does not model."""
-    found = [
-        Diagnostic("not-modelled", f"not modelled: {what}", place, hint) for step in steps for what, hint in _of_rule(step, facts) for place in (step.place,)
-    ]
-    for rule in tree.reading.ether_rules:
-        del rule
-        found.append(Diagnostic("not-modelled", "not modelled: ether rules", Place(tree.statements[0].file, 1, 1) if tree.statements else None, _GUESS))
-        break
+    found = [Diagnostic("not-modelled", f"not modelled: {what}", step.place, hint) for step in steps for what, hint in _of_rule(step, facts)]
+    for statement in tree.statements:
+        if statement.kind == "ether":
+            found.append(Diagnostic("not-modelled", "not modelled: ether rules", Place(statement.file, statement.line, 1), _GUESS))
     if found:
         raise Refused(found)
 

@@ -53,9 +53,11 @@ class PfRuleset:
         packet = self._arrived(way, view)
         hops: list[Hop] = []
         for spot in self._spots(way):
+            said = len(view.notes or ())
             packet, tracked = self.normalizing(packet, spot)
             before = _addressing(packet.view)
             judged = self.judging(packet, spot, tracked, packet.algebra.everything)
+            _say_where(view, spot, said)
             packet = judged.packet
             hops.append(Hop(spot, judged.state, judged.marks, judged.allows_options, judged.makers, before, _addressing(packet.view)))
         return self._passages(packet, way.leaves), Memory(way, view, tuple(hops))
@@ -87,6 +89,7 @@ class PfRuleset:
         spot = hop.spot
         if reply:
             spot = Spot(spot.interface, IN if spot.direction == OUT else OUT, packet.received_on)
+        said = len(packet.view.notes or ())
         packet, tracked = self.normalizing(packet, spot)
         fits = whole(packet.view) & states_icmp(memory.opener, packet.view, self.world.features, reply) & ~packet.strayed
         if reply:
@@ -97,11 +100,11 @@ class PfRuleset:
             remembered = f"the state made by line {step.place.line} remembers it"
             for there, why in self.judging.queue_reasons(view, step) if step.rule.queue else ((packet.alive, ""),):
                 view.note(where & there & state & packet.alive, step.place, step.text, f"{remembered}: {why}" if why else remembered)
-        stated = self._stated(hop, packet, state, reply)
-        if not (packet.alive & ~state).satisfiable():
-            return stated
-        judged = self.judging(packet, spot, tracked, ~state).packet
-        return _either(state, stated, judged)
+        found = self._stated(hop, packet, state, reply)
+        if (packet.alive & ~state).satisfiable():
+            found = _either(state, found, self.judging(packet, spot, tracked, ~state).packet)
+        _say_where(view, spot, said)
+        return found
 
     def _stated(self, hop: Hop, packet: Packet, state: Condition, reply: bool) -> Packet:
         view = packet.view
@@ -158,6 +161,12 @@ class PfRuleset:
             for where, what in reasons:
                 view.note(where & packet.alive, device.default.place, device.default.text, f"default queue: {what}")
         return {leaf: any_of(algebra, listed) for leaf, listed in waits.items()}
+
+
+def _say_where(view: View, spot: Spot, said: int) -> None:
+    """Put the spot into what was noted there: everything behind the first `said` notes."""
+    if view.notes is not None:
+        view.notes[said:] = [replace(note, why=f"{spot.direction} on {spot.interface}: {note.why}") for note in view.notes[said:]]
 
 
 def _addressing(view: View) -> dict[str, Bits]:
