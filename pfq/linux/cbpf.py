@@ -22,7 +22,9 @@ _SIZES = {0x00: 4, 0x08: 2, 0x10: 1}
 # Registers by number: A, X, then the 16 words of memory.
 _A, _X, _M, _COUNT = 0, 1, 2, 18
 # An index that can be more numbers than this is nothing that a packet's headers give.
-_MOST_VALUES = 512
+_FEW_VALUES, _MOST_VALUES = 64, 512
+# The longest packet.
+_MOST_BYTES = 0xFFFF
 _LINK_HEADER = 14
 
 _ADD, _SUB, _MUL, _OR, _AND, _LSH, _RSH, _NEG, _XOR = 0x00, 0x10, 0x20, 0x40, 0x50, 0x60, 0x70, 0x80, 0xA0
@@ -105,7 +107,39 @@ def _shape(program: tuple[Instruction, ...]) -> tuple[tuple[frozenset[int], ...]
     return tuple(live), tuple(ways), tuple(ends)
 
 
-State = tuple[Condition, tuple[Bits, ...]]
+class _Path:
+    """How a state has come about: by what held since another one. What differs between states that meet is told apart by that alone, which is little."""
+
+    __slots__ = ("depth", "since", "test", "where")
+
+    def __init__(self, since: "_Path | None", test: Condition, where: Condition) -> None:
+        self.since = since
+        self.test = test
+        self.where = where
+        self.depth = since.depth + 1 if since is not None else 0
+
+    def then(self, test: Condition) -> "_Path":
+        """Where a test holds as well."""
+        return _Path(self, test, self.where & test)
+
+
+def _parted(one: _Path, other: _Path) -> tuple[_Path, Condition | None, Condition | None]:
+    """The last path that two have in common, and what held of each since (None: everything)."""
+    mine: Condition | None = None
+    theirs: Condition | None = None
+    while one is not other:
+        if one.depth >= other.depth:
+            mine = one.test if mine is None else one.test & mine
+            assert one.since is not None, "all paths begin alike"
+            one = one.since
+        else:
+            theirs = other.test if theirs is None else other.test & theirs
+            assert other.since is not None, "all paths begin alike"
+            other = other.since
+    return one, mine, theirs
+
+
+State = tuple[_Path, tuple[Bits, ...]]
 
 
 class _Machine:
@@ -120,6 +154,7 @@ class _Machine:
         self.results: dict[int, list[Condition]] = {}
         self.zero = constant(self.algebra, 0, 32)
         self.numbers: dict[int, Bits] = {}
+        self.tables: dict[Bits, list[tuple[int, Condition]]] = {}
 
     def number(self, value: int) -> Bits:
         found = self.numbers.get(value)
@@ -128,16 +163,16 @@ class _Machine:
         return found
 
     def run(self, where: Condition) -> dict[int, Condition]:
-        self.waiting[self.ends[0]] = [(where, (self.zero,) * _COUNT)]
+        self.waiting[self.ends[0]] = [(_Path(None, where, where), (self.zero,) * _COUNT)]
         for at in range(len(self.program)):
             states = self.waiting.pop(at, None)
             if states:
                 self._step(at, *self._merged(at, states))
         return {value: any_of(self.algebra, conditions) for value, conditions in self.results.items()}
 
-    def _go(self, at: int, where: Condition, registers: tuple[Bits, ...]) -> None:
-        if where.satisfiable():
-            self.waiting.setdefault(self.ends[at], []).append((where, registers))
+    def _go(self, at: int, path: _Path, registers: tuple[Bits, ...]) -> None:
+        if path.where.satisfiable():
+            self.waiting.setdefault(self.ends[at], []).append((path, registers))
 
     def _returns(self, value: int, where: Condition) -> None:
         if where.satisfiable():
@@ -151,43 +186,45 @@ class _Machine:
         return states[0]
 
     def _both(self, one: State, other: State, live: frozenset[int]) -> State:
-        where, mine = one
-        also, theirs = other
-        if mine is theirs:
-            return where | also, mine
-        registers = tuple(
-            a if a is b else self.zero if index not in live else a if a == b else choose(where, a, b)
-            for index, (a, b) in enumerate(zip(mine, theirs, strict=True))
+        common, here, there = _parted(one[0], other[0])
+        if here is None or there is None:
+            # One of them holds what the other split off: told apart by the whole of their conditions.
+            here, there = one[0].where, other[0].where
+        registers = one[1] if one[1] is other[1] else tuple(
+            a if a is b else self.zero if index not in live else a if a == b else choose(here, a, b)
+            for index, (a, b) in enumerate(zip(one[1], other[1], strict=True))
         )
-        return where | also, registers
+        return _Path(common, here | there, one[0].where | other[0].where), registers
 
     # --- instructions
 
-    def _step(self, at: int, where: Condition, registers: tuple[Bits, ...]) -> None:
+    def _step(self, at: int, path: _Path, registers: tuple[Bits, ...]) -> None:
         code, _, _, k = self.program[at]
         kind = code & 7
         if kind in (0, 1):
-            loaded, ok = self._load(code, k, where, registers)
-            self._returns(0, where & ~ok)
-            self._set(at, where & ok, registers, _A if kind == 0 else _X, loaded)
+            loaded, ok = self._load(code, k, path.where, registers)
+            if (~ok).satisfiable():
+                self._returns(0, path.where & ~ok)
+                path = path.then(ok)
+            self._set(at, path, registers, _A if kind == 0 else _X, loaded)
         elif kind in (2, 3):
-            self._set(at, where, registers, _M + k, registers[_A if kind == 2 else _X])
+            self._set(at, path, registers, _M + k, registers[_A if kind == 2 else _X])
         elif kind == 4:
-            self._set(at, where, registers, _A, self._alu(code, k, registers))
+            self._set(at, path, registers, _A, self._alu(code, k, registers))
         elif kind == 5:
-            self._branches(at, where, registers)
+            self._branches(at, path, registers)
         elif kind == 6:
             if code & 0x18 == 0x10:
-                for value, here in self._values(registers[_A], where):
-                    self._returns(value, here)
+                for value, here in self._values(registers[_A], path.where):
+                    self._returns(value, path.where & here)
             else:
-                self._returns(k, where)
+                self._returns(k, path.where)
         else:
             source, target = (_X, _A) if code & 0xF8 == 0x80 else (_A, _X)
-            self._set(at, where, registers, target, registers[source])
+            self._set(at, path, registers, target, registers[source])
 
-    def _set(self, at: int, where: Condition, registers: tuple[Bits, ...], register: int, value: Bits) -> None:
-        self._go(at + 1, where, (*registers[:register], value, *registers[register + 1 :]))
+    def _set(self, at: int, path: _Path, registers: tuple[Bits, ...], register: int, value: Bits) -> None:
+        self._go(at + 1, path, (*registers[:register], value, *registers[register + 1 :]))
 
     def _alu(self, code: int, k: int, registers: tuple[Bits, ...]) -> Bits:
         a, algebra = registers[_A], self.algebra
@@ -230,7 +267,7 @@ class _Machine:
             return at_least(algebra, a, k + 1)
         return at_least(algebra, a, k) if operation == _JGE else ~masked(algebra, a, 0, k)
 
-    def _branches(self, at: int, where: Condition, registers: tuple[Bits, ...]) -> None:
+    def _branches(self, at: int, path: _Path, registers: tuple[Bits, ...]) -> None:
         """A comparison and those that follow it without another way to them: the first that leaves decides, over all at once."""
         steps: list[tuple[Condition, int, bool]] = []
         while True:
@@ -247,7 +284,7 @@ class _Machine:
                 steps.append((test, then, True))
                 break
         for target, here in decide(self.algebra, steps, otherwise).items():
-            self._go(target, where & here, registers)
+            self._go(target, path.then(here), registers)
 
     def _alone(self, at: int) -> bool:
         """Whether an instruction is a comparison that only one other leads to."""
@@ -265,37 +302,39 @@ class _Machine:
         if mode == 0x80:
             return add(self.algebra, widened(self.algebra, self.layout.length, 32), self.number(self.link)), everything
         if code == 0xB1:
-            bits, ok = self._at(k, 1)
+            bits, ok = self._at(k, 1, where)
             return (*self.zero[:26], *bits[-4:], *self.zero[:2]), ok
         size = _SIZES[code & 0x18]
         if mode == 0x20:
-            return self._at(k, size)
-        value, ok = self.zero, self.algebra.nothing
-        for index, here in self._values(registers[_X], where):
-            bits, fine = self._at((k + index) & 0xFFFFFFFF, size)
-            value = choose(here, bits, value)
-            ok = ok | (here & fine)
+            return self._at(k, size, where)
+        (index, _), *others = self._values(registers[_X], where)
+        value, ok = self._at((k + index) & 0xFFFFFFFF, size, where)
+        for index, here in others:
+            bits, fine = self._at((k + index) & 0xFFFFFFFF, size, where)
+            value, ok = choose(here, bits, value), here.ite(fine, ok)
         return value, ok
 
-    def _at(self, offset: int, size: int) -> tuple[Bits, Condition]:
+    def _at(self, offset: int, size: int, where: Condition) -> tuple[Bits, Condition]:
         """Bytes at an offset as programs give it."""
         algebra = self.algebra
         if offset >= _ANCILLARY:
             return self._ancillary(offset - _ANCILLARY), algebra.everything
         if offset >= _NET:
-            return self._network(offset - _NET, size)
+            return self._network(offset - _NET, size, where)
         start = offset - _LINK if offset >= _LINK else offset
         if start >= self.link:
-            return self._network(start - self.link, size)
+            return self._network(start - self.link, size, where)
         kind = choose(self.layout.six, constant(algebra, IPV6_TYPE, 16), constant(algebra, IPV4_TYPE, 16))
         frame = (*constant(algebra, 0, 96), *kind)
         bits = frame[8 * start : 8 * (start + size)]
         return widened(algebra, bits, 32), algebra.everything if start + size <= self.link else algebra.nothing
 
-    def _network(self, offset: int, size: int) -> tuple[Bits, Condition]:
-        if offset > 0xFFFF:
+    def _network(self, offset: int, size: int, where: Condition) -> tuple[Bits, Condition]:
+        if offset > _MOST_BYTES:
             return self.zero, self.algebra.nothing
-        bits, ok = self.layout.load("network", 8 * offset, 8 * size)
+        six = self.layout.six
+        base = "network" if (where & six).satisfiable() and (where & ~six).satisfiable() else "IPv6" if (where & six).satisfiable() else "IPv4"
+        bits, ok = self.layout.load(base, 8 * offset, 8 * size)
         return widened(self.algebra, bits, 32), ok
 
     def _ancillary(self, which: int) -> Bits:
@@ -304,7 +343,16 @@ class _Machine:
         return self.packet.mark if which == _MARK else self.zero
 
     def _values(self, bits: Bits, where: Condition) -> list[tuple[int, Condition]]:
-        """The numbers that bits are where a condition holds, and where they are which."""
+        """The numbers that bits can be where a condition holds, and where they are which (which may be said of packets elsewhere too)."""
+        if bits not in self.tables:
+            try:
+                self.tables[bits] = self._numbers(bits, self.algebra.everything, _FEW_VALUES)
+            except TooManyValues:
+                self.tables[bits] = []
+        return self.tables[bits] or self._numbers(bits, where, _MOST_VALUES)
+
+    @staticmethod
+    def _numbers(bits: Bits, where: Condition, most: int) -> list[tuple[int, Condition]]:
         found = [(0, where)]
         for bit in bits:
             split: list[tuple[int, Condition]] = []
@@ -313,7 +361,7 @@ class _Machine:
                     if there.satisfiable():
                         split.append((value << 1 | digit, there))
             found = split
-            if len(found) > _MOST_VALUES:
+            if len(found) > most:
                 raise TooManyValues
         return found
 

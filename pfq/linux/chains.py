@@ -164,8 +164,12 @@ class Walk:
         return here
 
     def _say(self, rule: Rule, where: Condition, statement: Statement) -> None:
-        if self.packet.view.notes is not None and where.satisfiable():
+        view = self.packet.view
+        if view.notes is not None and where.satisfiable():
             self.packet.note(where, Decision(rule.place, rule.text, why(rule, statement, self.packet)))
+        elif view.regions is not None:
+            # What it does to all of these packets is no sentence about one.
+            view.note(where, rule.place, rule.text, "")
 
     # --- many rules that only look at the packet, at once
 
@@ -173,22 +177,22 @@ class Walk:
         """Rules of which the first that matches decides, or (without verdicts) the last."""
         algebra = self.algebra
         quick = isinstance(rules[0].statements[-1], Verdict)
+        # Rules that do the same are one, unless somebody wants to know which of them it was.
+        told = self.packet.view.wants_notes
         steps: list[tuple[Condition, Hashable, bool]] = []
-        for rule in rules:
+        for number, rule in enumerate(rules):
             here = algebra.everything
             for statement in rule.statements:
                 if isinstance(statement, Match):
                     here = here & self._match(statement)
-            steps.append((here, _effects(rule), quick))
+            steps.append((here, (_effects(rule), number if told else None), quick))
         rest, back = alive, algebra.nothing
-        cases = decide(algebra, steps, ())
-        deciding = self._deciding(rules, steps, alive, quick)
-        for effects, where in cases.items():
+        for outcome, where in decide(algebra, steps, ()).items():
             taken = alive & where
-            if not effects or not taken.satisfiable():
+            if not outcome or not taken.satisfiable():
                 continue
-            rule = deciding or rules[[step[1] for step in steps].index(effects)]
-            assert isinstance(effects, tuple)
+            rule = rules[[step[1] for step in steps].index(outcome)]
+            effects = _effects(rule)
             for statement in effects:
                 if isinstance(statement, Verdict):
                     self._say(rule, taken, statement)
@@ -199,13 +203,6 @@ class Walk:
             if quick:
                 rest = rest & ~taken
         return rest, back
-
-    def _deciding(self, rules: Sequence[Rule], steps: Sequence[tuple[Condition, Hashable, bool]], alive: Condition, quick: bool) -> Rule | None:
-        """The rule that decides, where there is one packet only."""
-        if self.packet.view.notes is None:
-            return None
-        matching = [rule for rule, (where, _, _) in zip(rules, steps, strict=True) if (where & alive).satisfiable()]
-        return matching[0 if quick else -1] if matching else None
 
 
 # --- which rules can be taken together

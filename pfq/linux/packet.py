@@ -8,7 +8,7 @@ from functools import cached_property
 
 from pfq.headers.algebra import Algebra, Bits, Condition
 from pfq.headers.asking import View
-from pfq.headers.bits import add, at_least, choose, constant, masked, widened
+from pfq.headers.bits import add, any_of, at_least, choose, constant, masked, widened
 from pfq.headers.fields import (
     DESTINATION,
     DESTINATION_PORT,
@@ -29,11 +29,17 @@ from pfq.headers.fields import (
 
 TCP, UDP, ICMP, ICMP6 = 6, 17, 1, 58
 IPV4_TYPE, IPV6_TYPE = 0x0800, 0x86DD
-_DESTINATION_OPTIONS, _FRAGMENT_HEADER = 60, 44
+_DESTINATION_OPTIONS, _FRAGMENT_HEADER, _NO_NEXT_HEADER = 60, 44, 59
+_EXTENSIONS = (0, 43, 44, 51, 60)
 # Bits of the headers without options.
 _TCP, _UDP = 160, 64
 _LEAST_WORDS, _MOST_WORDS = 5, 15
 _MOST_EXTENSIONS = 3
+
+
+def _five(algebra: Algebra, words: Bits) -> Bits:
+    """A number of four bits that is five at least."""
+    return choose(at_least(algebra, words, _LEAST_WORDS), words, constant(algebra, _LEAST_WORDS, 4))
 
 
 class Layout:
@@ -43,6 +49,9 @@ class Layout:
         self.view = view
         self.algebra: Algebra = view.algebra
         self.bits = view.bits
+        # A header has five words at least; what the space holds beyond that are no packets.
+        self.header_words = _five(self.algebra, view.bits[HEADER_WORDS])
+        self.offset_words = _five(self.algebra, view.bits[OFFSET_WORDS])
         self._bytes: dict[int, Bits] = {}
         self._loads: dict[tuple[str, int, int], tuple[Bits, Condition]] = {}
 
@@ -91,7 +100,7 @@ class Layout:
     def transport_length(self) -> Bits:
         """Of the transport header; 0 of a later fragment and of protocols that have none here."""
         none = self._number(0)
-        words = widened(self.algebra, (*self.bits[OFFSET_WORDS], self.algebra.nothing, self.algebra.nothing), 16)
+        words = widened(self.algebra, (*self.offset_words, self.algebra.nothing, self.algebra.nothing), 16)
         found = choose(self.tcp, words, choose(self.udp | self.icmp, self._number(8), none))
         return choose(self.later, none, found)
 
@@ -99,7 +108,7 @@ class Layout:
     def network_length(self) -> Bits:
         """From the IP header's beginning to the transport header."""
         zero = self.algebra.nothing
-        four = widened(self.algebra, (*self.bits[HEADER_WORDS], zero, zero), 16)
+        four = widened(self.algebra, (*self.header_words, zero, zero), 16)
         extensions = widened(self.algebra, (*self.bits[EXTENSION_WORDS], zero, zero, zero), 16)
         six = add(self.algebra, self._number(40), extensions)
         six = add(self.algebra, six, choose(self.fragment_header, self._number(8), self._number(0)))
@@ -122,7 +131,10 @@ class Layout:
     # --- loads
 
     def load(self, base: str, offset: int, width: int) -> tuple[Bits, Condition]:
-        """`width` bits from bit `offset` of a header on, and where there are so many."""
+        """`width` bits from bit `offset` of a header on, and where there are so many.
+
+        base: link, network, transport, inner; IPv4 and IPv6 are the network header of packets that are known to be of that family.
+        """
         key = (base, offset, width)
         found = self._loads.get(key)
         if found is None:
@@ -131,9 +143,10 @@ class Layout:
 
     def _load(self, base: str, offset: int, width: int) -> tuple[Bits, Condition]:
         last = (offset + width + 7) // 8
-        if base == "network":
+        if base in ("network", "IPv4", "IPv6"):
             first, end = offset // 8, last
-            bits = tuple(bit for index in range(first, end) for bit in self.byte(index))
+            byte = {"network": self.byte, "IPv4": self._byte4, "IPv6": self._byte6}[base]
+            bits = tuple(bit for index in range(first, end) for bit in byte(index))
             start = offset - 8 * first
             return bits[start : start + width], self.has(end)
         if base == "transport":
@@ -168,7 +181,7 @@ class Layout:
         offset = (*self._number(0, 12), self.later)
         more = masked(a, b[FRAGMENT], 1)
         return (
-            *self._number(4, 4), *b[HEADER_WORDS], *b[TOS], *self.length, *self._number(0, 16), a.nothing, a.nothing, more, *offset, *self._number(0, 8),
+            *self._number(4, 4), *self.header_words, *b[TOS], *self.length, *self._number(0, 16), a.nothing, a.nothing, more, *offset, *self._number(0, 8),
             *b[PROTOCOL], *self._number(0, 16), *b[SOURCE][96:], *b[DESTINATION][96:],
         )  # fmt: skip
 
@@ -179,8 +192,14 @@ class Layout:
         return (*self._number(6, 4), *b[TOS], *self._number(0, 20), *size, *self._first_next, *self._number(0, 8), *b[SOURCE], *b[DESTINATION])
 
     @cached_property
+    def _upper(self) -> Bits:
+        """The number of the transport protocol, as an IPv6 header says it: that of an extension header would be one more such header."""
+        own = self.bits[PROTOCOL]
+        return choose(any_of(self.algebra, map(self.protocol, _EXTENSIONS)), self._number(_NO_NEXT_HEADER, 8), own)
+
+    @cached_property
     def _behind_options(self) -> Bits:
-        return choose(self.fragment_header, self._number(_FRAGMENT_HEADER, 8), self.bits[PROTOCOL])
+        return choose(self.fragment_header, self._number(_FRAGMENT_HEADER, 8), self._upper)
 
     @cached_property
     def _first_next(self) -> Bits:
@@ -193,7 +212,7 @@ class Layout:
         found = self._number(0, 8)
         for words in range(_LEAST_WORDS, _MOST_WORDS + 1):
             if index >= 4 * words:
-                found = choose(masked(self.algebra, self.bits[HEADER_WORDS], words), self.transport_byte(index - 4 * words), found)
+                found = choose(masked(self.algebra, self.header_words, words), self.transport_byte(index - 4 * words), found)
         return found
 
     def _byte6(self, index: int) -> Bits:
@@ -216,7 +235,7 @@ class Layout:
     def _fragment_byte(self, index: int) -> Bits:
         nothing = self.algebra.nothing
         if index == 0:
-            return self.bits[PROTOCOL]
+            return self._upper
         if index == 3:
             return (*self._number(0, 4), self.later, nothing, nothing, masked(self.algebra, self.bits[FRAGMENT], 1))
         return self._number(0, 8)
@@ -227,7 +246,7 @@ class Layout:
         b = self.bits
         ports = (*b[SOURCE_PORT], *b[DESTINATION_PORT])
         none = self._number(0, _TCP)
-        tcp = (*ports, *self._number(0, 64), *b[OFFSET_WORDS], *self._number(0, 4), *b[FLAGS], *self._number(0, 48))
+        tcp = (*ports, *self._number(0, 64), *self.offset_words, *self._number(0, 4), *b[FLAGS], *self._number(0, 48))
         udp = (*ports, *self.transport_size, *none[_UDP - 16 :])
         icmp = (*b[ICMP_TYPE], *b[ICMP_CODE], *none[16:])
         found = choose(self.tcp, tcp, choose(self.udp, udp, choose(self.icmp, icmp, none)))
