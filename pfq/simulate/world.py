@@ -33,6 +33,8 @@ UNSETTLED = 5 * SECOND
 TUNNEL_LIMIT = 50
 # More packets than this take minutes; nobody waits for that by accident.
 MOST_PACKETS = 100_000_000
+# A packet takes some 300 bytes while it is under way.
+MOST_HELD = 1_000_000
 # Addresses of servers and, where the model names no inside network, of inside hosts (RFC 2544; RFC 1918).
 _SERVERS, _INSIDE = IPv4Address("198.18.0.0"), IPv4Address("10.99.0.0")
 
@@ -124,6 +126,8 @@ class World:
         self._check_size(up_rate + down_rate, full)
         up_packets, up_bytes = buffer_of(scenario.up_buffer, up_rate, full)
         down_packets, down_bytes = buffer_of(scenario.down_buffer, down_rate, full)
+        self._check_memory("up", up_rate, up_bytes or (up_packets or 0) * full, scenario.delay_up)
+        self._check_memory("down", down_rate, down_bytes or (down_packets or 0) * full, scenario.delay_down)
         self.up_line = Line(self.events, up_rate, encapsulation, scenario.delay_up, up_packets, up_bytes)
         self.down_line = Line(self.events, down_rate, encapsulation, scenario.delay_down, down_packets, down_bytes)
         self.made: dict[Direction, Made] = {}
@@ -157,6 +161,19 @@ class World:
             raise refuse(
                 "too-much", f"{packets} packets or so would have to be simulated, at most {MOST_PACKETS} are",
                 hint=f"--duration {max(MOST_PACKETS * self.scenario.duration // packets // SECOND, 1)} is what that allows, in seconds",
+            )
+
+    def _check_memory(self, direction: Direction, rate: int, buffer: int, delay: int) -> None:
+        """Refuses what would hold too many packets at once: of what the buffer and the line hold, no more than windows and streams can fill."""
+        flows = self.scenario.flows
+        room = buffer + rate * delay // (8 * SECOND)
+        windows = sum(item.count * (item.window or self.scenario.tcp.receive_window) for item in flows if item.kind in ("tcp", "web"))
+        streams = [item.size for item in flows if item.kind == "udp" and item.direction == direction]
+        packets = max(min(room, windows) // self.uplink.mtu.value, room // min(streams) if streams else 0)
+        if packets > MOST_HELD:
+            raise refuse(
+                "too-much", f"{packets} packets or so could be under way {direction} at once, at most {MOST_HELD} are simulated",
+                hint=f"a smaller {direction}_buffer, delay, rate or receive_window",
             )
 
     def _gate(self, gateway: Gateway, direction: Direction, tree: Tree, forward: Deliver | None) -> Gate:

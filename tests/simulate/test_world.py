@@ -66,6 +66,20 @@ def test_equal_seeds_give_equal_results_and_others_do_not() -> None:
     assert run_object(first) != run_object(other)
 
 
+def test_more_packets_under_way_than_memory_is_for_are_refused() -> None:
+    subject = _subject("linux-6.1", link="up = '1 Gbit'\ndown = '10 Gbit'\nencapsulation = 'ethernet'", interface="eth0")
+    stream = flow("udp", 0, SECOND, "down", size=100, rate=10_000_000_000)
+    for wanted, refused in ((stream, True), (flow("tcp", 0, SECOND, "down", count=1000), True), (flow("tcp", 0, SECOND, "down", count=4), False)):
+        scenario = replace(BUILT_IN["download"], duration=SECOND // 1000, phases=(), flows=(wanted,), down_buffer=Buffer(size=2_000_000_000))
+        if refused:
+            with pytest.raises(Refused) as found:
+                simulate(subject, scenario, "none", 1, "run")
+            assert "under way down at once" in found.value.diagnostics[0].message
+            assert "down_buffer" in (found.value.diagnostics[0].hint or "")
+        else:
+            simulate(subject, scenario, "none", 1, "run")
+
+
 def test_marks_do_instead_of_drops() -> None:
     subject = _subject("linux-6.1", ", scheduler = 'htb', leaf = 'fq_codel'")
     down = replace(BUILT_IN["download"], down_buffer=Buffer(size=10_000_000), tcp=replace(BUILT_IN["download"].tcp, receive_window=300_000))
