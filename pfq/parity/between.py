@@ -87,7 +87,7 @@ def _end(name: str) -> str | None:
 def _ways(one: Loaded, other: Loaded, enters: str | None, leaves: str | None) -> Iterator[tuple[Way, Way]]:
     """The ways that packets can go through both gateways: between the interfaces that a ruleset names, others, and the gateway itself."""
     names = dict.fromkeys([*one.interfaces, *other.interfaces])
-    first = [_pair(enters, "--in", "IF[=IF]")] if enters else [(name, name) for name in (*names, ELSEWHERE, SELF)]
+    first = [_pair(enters, "--in", "IF[=IF]")] if enters else [(name, name) for name in (ELSEWHERE, *names, SELF)]
     second = [_pair(leaves, "--out", "IF[=IF]")] if leaves else [(name, name) for name in (*names, ELSEWHERE, SELF)]
     for mine, theirs in first:
         for to_mine, to_theirs in second:

@@ -12,7 +12,7 @@ from pfq.parity.outcomes import Result, trees_of
 from pfq.parity.packet import flow_values, values
 from pfq.parity.packet_text import packet_text
 from pfq.parity.proof import Moment, Party, Said, tell
-from pfq.parity.show import MOMENTS, line_text, said_json
+from pfq.parity.show import MOMENTS, line_text, queues_text, said_json
 from pfq.parity.sides import Origin, case_of, origin_of
 from pfq.parity.story import Step
 from pfq.plan.model import Gateway, Plan, Uplink
@@ -82,7 +82,7 @@ _ABOUT: dict[Moment, str] = MOMENTS
 
 
 def _said(said: Said) -> str:
-    return str(said.outcome) + "".join(f", queue {queue or '(none)'} on {device}" for device, queue in said.passage.queues)
+    return str(said.outcome) + (f", {queues_text(said)}" if said.passage.queues else "")
 
 
 def _lines(found: Explained) -> Iterator[str]:

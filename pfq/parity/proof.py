@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from pfq.diagnostics import Place
 from pfq.headers.algebra import Algebra, Condition, Exactly
 from pfq.headers.asking import Decision, Passage, Ruleset, Way, later_view, opening_view
 from pfq.parity.outcomes import Result, merged
@@ -54,6 +55,13 @@ class Answers:
 
     found: Mapping[Moment, Mapping[Result, Condition]]
     regions: Mapping[Moment, Mapping[Decision, Condition]]
+
+    def by_place(self, moment: Moment) -> dict[Place, Condition]:
+        """Which packets each line decided about."""
+        found: dict[Place, Condition] = {}
+        for line, where in self.regions[moment].items():
+            found[line.place] = found[line.place] | where if line.place in found else where
+        return found
 
     def passed(self, algebra: Algebra) -> Condition:
         """Where the first packet is not blocked."""
@@ -149,8 +157,8 @@ class Witness:
         return (self.one.outcome, self.other.outcome, _places(self.one), _places(self.other))
 
 
-def _places(said: Said) -> tuple[object, ...]:
-    return tuple((line.place, line.why) for line in said.lines)
+def _places(said: Said) -> frozenset[Place]:
+    return frozenset(line.place for line in said.lines)
 
 
 class Pair:
@@ -189,8 +197,9 @@ class Pair:
 
     def _same_cause(self, witness: Witness, where: Condition) -> Condition:
         """The packets of which the same lines decided as of the witness."""
+        same = where
         for said, told in zip((witness.one, witness.other), self._told(), strict=True):
-            lines = set(said.decisions)
-            for line, part in told.regions[witness.moment].items():
-                where = where & part if line in lines else where & ~part
-        return where
+            places = _places(said)
+            for place, part in told.by_place(witness.moment).items():
+                same = same & part if place in places else same & ~part
+        return same if same.satisfiable() else where

@@ -26,7 +26,12 @@ def packets(witness: Witness) -> tuple[str, str]:
 
 def line_text(line: Decision) -> str:
     """A line that decided, with its place."""
-    return visible(f"{line.place}: {line.text} ({line.why})")
+    return visible(f"{line.place}: {line.text} ({line.why})" if line.text else f"{line.place.file}: {line.why}")
+
+
+def queues_text(said: Said) -> str:
+    """The queues that a packet waits in."""
+    return ", ".join(f"queue {queue or '(none)'} on {device}" for device, queue in said.passage.queues)
 
 
 def witness_lines(number: int, witness: Witness, names: tuple[str, str], about: str) -> Iterator[str]:
@@ -35,7 +40,7 @@ def witness_lines(number: int, witness: Witness, names: tuple[str, str], about: 
     yield f"  {number}. {packet}"
     yield f"     {about}, {MOMENTS[witness.moment]}" + (f" that began with: {opener}" if opener else "")
     for name, said in zip(names, (witness.one, witness.other), strict=True):
-        yield f"     {name}: {said.outcome}" + "".join(f", queue {queue} on {device}" for device, queue in said.passage.queues if name != "plan")
+        yield f"     {name}: {said.outcome}" + (f", {queues_text(said)}" if name == "here" and said.passage.queues else "")
         yield from (f"       {line_text(line)}" for line in said.lines)
 
 

@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pfq.headers.algebra import Bits, Condition
-from pfq.headers.asking import BLOCK, PASS, View
+from pfq.headers.asking import BLOCK, View
 from pfq.headers.bits import any_of, choose, constant
 from pfq.headers.fields import DESTINATION, DESTINATION_PORT, SOURCE, SOURCE_PORT, TOS
+from pfq.pf.evaluate.final import Final, final
 from pfq.pf.evaluate.matching import Matcher, Spot, World
 from pfq.pf.evaluate.normalizing import options
 from pfq.pf.evaluate.packet import Packet, empty_ack, icmp_error, low_delay, whole
-from pfq.pf.evaluate.runs import numbered, outcomes
+from pfq.pf.evaluate.runs import outcomes
 from pfq.pf.evaluate.statements import statement_translation
 from pfq.pf.evaluate.steps import Step
 from pfq.pf.evaluate.translating import translated
@@ -51,22 +52,6 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class _Outcome:
-    """What the final rule comes to; `step` only where it matters which rule it is. None of it: the implicit default rule."""
-
-    action: str
-    keeps: bool
-    queue: str
-    second: str
-    allows_options: bool
-    set_tos: int
-    step: Step | None
-
-
-_DEFAULT = _Outcome(PASS, False, "", "", False, -1, None)
-
-
-@dataclass(frozen=True)
 class Judging:
     """The rules of a tree. `queues`: a number from 1 for each queue that a rule names."""
 
@@ -78,49 +63,31 @@ class Judging:
 
     def __call__(self, packet: Packet, spot: Spot, tracked: Condition, among: Condition) -> Judged:
         """What becomes of a packet; notes only for those of `among`."""
-        algebra = packet.algebra
         packet, moved, bare = statement_translation(self.world, self.statements, packet, spot, among)
         walk = Walk(self.world, spot, Matcher(self.world, spot, packet.view), packet.view, packet.tag)
         walk.through(self.filters, ~bare)
-        outcome = self._final(walk, packet)
-        passed = any_of(algebra, (where for one, where in outcome.items() if one.action == PASS))
-        allows = any_of(algebra, (where for one, where in outcome.items() if one.allows_options))
-        unbroken = whole(packet.view)
-        keeps = any_of(algebra, (where for one, where in outcome.items() if one.keeps and one.action == PASS))
+        last = final(walk, self.queues, self.queue_width, packet.view.notes is not None)
+        passed = last.passed
         # Translation needs a state, and so does `scrub reassemble tcp`.
-        keeps = (keeps | moved & passed | tracked & passed) & unbroken & ~icmp_error(packet.view)
-        barred = options(packet.view, self.world) & ~allows
+        keeps = (last.keeps | (moved | tracked) & passed) & whole(packet.view) & ~icmp_error(packet.view)
+        barred = options(packet.view, self.world) & ~last.allows
         self.world.note(packet.view, passed & barred & among & packet.alive, "dropped: IP options, and the rule has no allow-opts")
         passed = passed & ~barred
         state = keeps & passed
-        makers = self._explain(packet, walk, outcome, state, among & ~bare)
-        marks = self._marks(packet, walk, outcome, state)
+        makers = self._explain(packet, walk, last, state, among & ~bare)
+        marks = self._marks(packet, walk, last, state)
         before = packet.view
-        packet = self._translated(packet, walk, outcome, state)
+        packet = self._translated(packet, walk, last, state)
         packet = replace(packet, alive=packet.alive & passed, strayed=packet.strayed | moved)
-        return Judged(marked(packet, marks, self.second(before)), state & packet.alive, marks, allows, makers)
+        return Judged(marked(packet, marks, self.second(before)), state & packet.alive, marks, last.allows, makers)
 
     def second(self, view: View) -> Condition:
         """Where a packet takes the second queue."""
         return empty_ack(view, self.world.features) | low_delay(view, self.world.features)
 
-    def _final(self, walk: Walk, packet: Packet) -> dict[_Outcome, Condition]:
-        named = packet.view.notes is not None
-        found = outcomes(
-            packet.algebra,
-            [(hit.where, hit.ended, None if hit.step is None or hit.step.rule.action == "match" else _outcome(hit.step, named)) for hit in walk.hits],
-        )
-        # A rule may come to what the default rule does.
-        default = found.pop(None, packet.algebra.nothing) | found.pop(_DEFAULT, packet.algebra.nothing)
-        return {one: where for one, where in found.items() if one is not None} | {_DEFAULT: default}
-
-    def _marks(self, packet: Packet, walk: Walk, outcome: Mapping[_Outcome, Condition], state: Condition) -> Marks:
+    def _marks(self, packet: Packet, walk: Walk, last: Final, state: Condition) -> Marks:
         algebra, width = packet.algebra, self.queue_width
-        first = numbered(algebra, ((where, self.queues.get(one.queue, 0)) for one, where in outcome.items()), width)
-        second = numbered(algebra, ((where, self.queues.get(one.second or one.queue, 0)) for one, where in outcome.items()), width)
-        with_tos = any_of(algebra, (where for one, where in outcome.items() if one.set_tos >= 0))
-        tos = numbered(algebra, ((where, max(one.set_tos, 0)) for one, where in outcome.items()), 8)
-        own = any_of(algebra, (where for one, where in outcome.items() if one.queue))
+        first, second, with_tos, tos, own = last.first, last.second, last.with_tos, last.tos, last.queued
         # What match rules wrote counts only where there is a state that keeps it; the final rule's own comes last.
         counts = state if self.world.features.match_needs_state else algebra.everything
         matched = {index: hit.step.rule for index, hit in enumerate(walk.hits) if hit.step is not None and hit.step.rule.action == "match"}
@@ -140,7 +107,7 @@ class Judging:
         tags = walk.run({index: hit.tag for index, hit in enumerate(walk.hits) if hit.tag is not None}, self.world.tag_width)
         return Marks(first, second, tags.where, tags.value, with_tos, tos)
 
-    def _translated(self, packet: Packet, walk: Walk, outcome: Mapping[_Outcome, Condition], state: Condition) -> Packet:
+    def _translated(self, packet: Packet, walk: Walk, last: Final, state: Condition) -> Packet:
         """The packet as match rules with nat-to or rdr-to, and the final rule's own, make it: where there is a state."""
         view = packet.view
         found = {name: view.bits[name] for name in ADDRESSING}
@@ -152,25 +119,24 @@ class Judging:
                 found[field] = choose(run.where & state, run.value, found[field])
                 strayed = strayed | run.where & state
         moved = view.seen(**found)
-        for one, where in outcome.items():
-            if one.step is not None and one.action == PASS and (one.step.rule.nat is not None or one.step.rule.rdr is not None):
-                last = translated(moved, self.world.facts, one.step.rule)
-                found = {name: choose(where & state, last.bits[name], bits) for name, bits in found.items()}
+        for step, where in last.steps.items():
+            if step.rule.nat is not None or step.rule.rdr is not None:
+                own = translated(moved, self.world.facts, step.rule)
+                found = {name: choose(where & state, own.bits[name], bits) for name, bits in found.items()}
                 strayed = strayed | where & state
         return replace(packet, view=view.seen(**found), strayed=strayed)
 
-    def _explain(self, packet: Packet, walk: Walk, outcome: Mapping[_Outcome, Condition], state: Condition, among: Condition) -> Makers:
+    def _explain(self, packet: Packet, walk: Walk, last: Final, state: Condition, among: Condition) -> Makers:
         """Note which rules decided, and tell which of them a state comes from: the final one, and the one that named its queue."""
         view, algebra = packet.view, packet.algebra
-        if view.notes is None:
+        if not view.wants_notes:
             return ()
         among = among & packet.alive
-        finals = [(where, one.step) for one, where in outcome.items() if one.step is not None]
-        self.world.note(view, outcome.get(_DEFAULT, algebra.nothing) & among, "no rule matches: it passes, and no state is kept")
-        own = any_of(algebra, (where for where, step in finals if step.rule.queue))
+        finals = [(where, step) for step, where in last.steps.items()]
+        self.world.note(view, last.none & among, "no rule matches: it passes, and no state is kept")
         counts = state if self.world.features.match_needs_state else algebra.everything
         named = outcomes(algebra, [(hit.where, hit.ended, hit.step if _names_queue(hit) else None) for hit in walk.hits])
-        queuers = [(where & ~own, step) for step, where in named.items() if step is not None]
+        queuers = [(where & ~last.queued, step) for step, where in named.items() if step is not None]
         for where, step in queuers:
             view.note(where & among & ~counts, step.place, step.text, "match: its queue is lost, since there is no state to keep it")
             for there, why in self.queue_reasons(view, step):
@@ -209,12 +175,6 @@ def _names(step: Step) -> str:
 def _rule(hit: Hit) -> Rule:
     assert hit.step is not None
     return hit.step.rule
-
-
-def _outcome(step: Step, named: bool) -> _Outcome:
-    rule = step.rule
-    particular = named or rule.nat is not None or rule.rdr is not None
-    return _Outcome(rule.action, bool(rule.state), rule.queue, rule.ack_queue, rule.allow_opts, rule.set_tos, step if particular else None)
 
 
 def marked(packet: Packet, marks: Marks, second: Condition) -> Packet:
