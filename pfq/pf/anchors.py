@@ -5,9 +5,10 @@ from .expand import Lists, expand, new_anchor
 from .filters import decide_family
 from .lexer import STRING
 from .nodes import DYNAMIC, Anchor, Host, InterfaceName, Rule
-from .options import Options, filter_options, only_tcp, settle
+from .options import filter_options, only_tcp, settle
 from .order import FILTER, ordered
 from .reading import Reading, SyntaxFault
+from .rule_options import Options
 
 
 def anchor_rule(r: Reading) -> None:

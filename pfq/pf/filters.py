@@ -5,10 +5,12 @@ from . import state as states
 from .expand import Lists, expand
 from .lexer import NUMBER, STRING
 from .nodes import Host, Rule
-from .options import Options, filter_options, only_tcp, route, settle
+from .options import filter_options, only_tcp, settle
 from .order import FILTER, ordered
 from .reading import Reading, SyntaxFault
 from .redirect import Pools
+from .rule_options import Options
+from .sending import route
 
 
 def filter_rule(r: Reading) -> None:
