@@ -3,11 +3,11 @@
 Unlike there, a rule may end the evaluation without writing (a quick rule that sets no tag), and written are the bits of a number.
 """
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import NamedTuple, TypeVar
 
 from pfq.headers.algebra import Algebra, Bits, Condition
-from pfq.headers.bits import any_of, choose, constant, masked
+from pfq.headers.bits import choose, constant, masked
 
 T = TypeVar("T", bound=Hashable)
 
@@ -52,9 +52,3 @@ def outcomes(algebra: Algebra, steps: Sequence[tuple[Condition, Condition, T | N
     found: dict[T | None, Condition] = {outcome: run.where & masked(algebra, run.value, number) for outcome, number in numbers.items()}
     found[None] = ~run.where
     return {outcome: where for outcome, where in found.items() if where.satisfiable()}
-
-
-def numbered(algebra: Algebra, cases: Iterable[tuple[Condition, int]], width: int) -> Bits:
-    """The number of the case that holds, 0 where none does; no two hold of one packet."""
-    listed = list(cases)
-    return tuple(any_of(algebra, (where for where, number in listed if number >> bit & 1)) for bit in reversed(range(width)))
