@@ -99,7 +99,7 @@ class _Planner:
         parent = queue_on != item.interface and interface_kind(host.system, item.interface) == "vlan"
         shared = sum((other.queue_on or other.interface) == queue_on for other in host.attachments) > 1
         beside = item.speed if exclude or parent or shared else None
-        scheduler = self._scheduler(host, item, policy, beside is not None)
+        scheduler = self._scheduler(host, item, policy, beside is not None, shared or _meets_others_inside(host, item, link))
         if scheduler is None:
             return None
         mtu = _mtu(link)
@@ -118,13 +118,15 @@ class _Planner:
             self.classifiers[key] = classifier_of(policy, ipv6, exclude)
         return self.classifiers[key]
 
-    def _scheduler(self, host: Host, item: Attachment, policy: Policy, beside: bool) -> str | None:
+    def _scheduler(self, host: Host, item: Attachment, policy: Policy, beside: bool, links: bool) -> str | None:
         available = schedulers(host.system)
         needed = self.needed.get((policy.name, beside))
         if needed is None:
             needed = self.needed[policy.name, beside] = needs(policy, beside)
         if item.scheduler is None:
-            name = choose(needed, steps(policy), available)
+            # On ALTQ every link has queues of its own beside the others'.
+            several = {"links"} if links and host.system.family == "linux" else set()
+            name = choose(needed | several, steps(policy), available)
             if name is None:
                 wanted = ", ".join(ASKS[ask] for ask in sorted(needed))
                 message = f"no scheduler of {host.system.name} can do all that the policy {policy.name!r} asks for: {wanted}"
@@ -190,7 +192,9 @@ class _Planner:
         policed = where == "police"
         offloads = carries_control_frames(interface_kind(host.system, interface))
         microseconds, least = (POLICED_US, RECEIVED_AT_ONCE if offloads else 0) if policed else (tick(host.system), 0)
-        burst = _burst(item, rate.value, counted(mtu, accounting, link.encapsulation), microseconds, least)
+        # Linux's htb sends on credit: a bucket that holds a packet lets two go at once, and a ping waits in the modem for both.
+        packet = 0 if host.system.family == "linux" and not policed else counted(mtu, accounting, link.encapsulation)
+        burst = _burst(item, rate.value, packet, microseconds, least)
         return Tree(item.path, link.name, direction, where, interface, line, rate, accounting, burst, mtu, beside, queues, notes)
 
     def _figures(
@@ -246,6 +250,11 @@ def _where(host: Host, item: Attachment, link: Link) -> Where:
     return found[0] if found and link.down is not None else "none"
 
 
+def _meets_others_inside(host: Host, item: Attachment, link: Link) -> bool:
+    """Whether downloads of several links leave to the inside by queues on one interface."""
+    return len(host.attachments) > 1 and _where(host, item, link) == "inside"
+
+
 def _mtu(link: Link) -> Figure:
     if link.mtu is not None:
         return Figure(link.mtu, "bytes", True, "as the model says", (*link.path, "mtu"))
@@ -272,7 +281,8 @@ def _burst(item: Attachment, rate: int, packet: int, microseconds: int, least: i
     burst = rate * microseconds // 8_000_000 + packet
     if burst < least:
         return Figure(least, "bytes", False, "a card hands over that much as one packet (GRO), which must not be dropped for its size", path)
-    return Figure(burst, "bytes", False, f"{show_time(microseconds)} at this rate and one full packet", path)
+    and_packet = " and one full packet" if packet else "; a packet goes on credit"
+    return Figure(burst, "bytes", False, f"{show_time(microseconds)} at this rate{and_packet}", path)
 
 
 def _txqueuelen(item: Attachment, system: System, queue_on: str) -> Figure | None:

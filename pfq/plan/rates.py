@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from pfq.plan.model import Accounting, Figure
-from pfq.site.encapsulation import EMPTY_ACK_WITH_TIMESTAMPS, PTM_BLOCK, PTM_PAYLOAD, Encapsulation, ack_rate
+from pfq.site.encapsulation import EMPTY_ACK_WITH_TIMESTAMPS, PTM_BLOCK, PTM_PAYLOAD, Encapsulation, ack_rate, ceil_div
 from pfq.site.model import Direction, Link
 from pfq.site.units import show_rate, tidy
 
@@ -11,8 +11,11 @@ from pfq.site.units import show_rate, tidy
 EXACT_PERMILLE = 988
 # One that counts no cells meets packets of other sizes than the mix it is made for; a twentieth is kept for them.
 CELLS_PERMILLE = 950
-# A queue before the bottleneck can be kept empty exactly, one behind it only if it is fed more slowly than it drains.
-DOWN_PERMILLE = 900
+# A queue before the bottleneck can be kept empty exactly, one behind it only if it is fed more slowly than it drains. Where every byte is
+# counted, so much is enough (docs/latency.md); but what TCP's growth puts into the queue before the bottleneck are whole packets: on a slow line
+# as much must stay free as drains five of them a second.
+DOWN_EXACT_PERMILLE, DOWN_PERMILLE = 972, 900
+DRAINED_A_SECOND, LEAST_DOWN_PERMILLE = 5, 800
 # ACKs may take this part of a line at most; a download that needs more is slowed down by its own ACKs.
 MOST_ACKS_PERMILLE = 750
 
@@ -57,7 +60,7 @@ def shaped_rate(link: Link, direction: Direction, mtu: int, accounting: Accounti
     assert line is not None, "a direction without a rate is not shaped"
     down = direction == "down"
     if accounting.exact:
-        permille = DOWN_PERMILLE if down else EXACT_PERMILLE
+        permille = _exact_down_permille(link, line, mtu) if down else EXACT_PERMILLE
         rate, of = line, f"{show_rate(line)} of line"
         if link.encapsulation.cells == "ptm":
             rate, of = line * PTM_PAYLOAD // PTM_BLOCK, f"64/65 of {show_rate(line)} (PTM)"
@@ -76,6 +79,11 @@ def shaped_rate(link: Link, direction: Direction, mtu: int, accounting: Accounti
         f" when they fill {show_rate(line)} ({encapsulation.name})"
     )
     return Figure(tidy(mix * permille // 1000), "bit/s", False, why, link.path)
+
+
+def _exact_down_permille(link: Link, line: int, mtu: int) -> int:
+    drained = DRAINED_A_SECOND * link.encapsulation.line_bytes(mtu) * 8
+    return max(min(DOWN_EXACT_PERMILLE, 1000 - ceil_div(1000 * drained, line)), LEAST_DOWN_PERMILLE)
 
 
 def _percent(permille: int) -> str:

@@ -10,6 +10,7 @@ ASKS = {
     "curve": "a curve of two pieces",
     "parent": "classes within classes",
     "beside": "other traffic beside the link's on one interface",
+    "links": "several links on one interface",
 }
 
 # ALTQ: altq(9), altq_priq.c, altq_cbq.c, altq_hfsc.c. `prio` is HTB with priority bands inside (seed article on ADSL).
@@ -17,8 +18,8 @@ ASKS = {
 ABILITIES: dict[str, frozenset[str]] = {
     "priq": frozenset(),
     "cbq": frozenset({"share", "guarantee", "ceiling", "parent", "beside"}),
-    "hfsc": frozenset({"share", "guarantee", "ceiling", "curve", "parent", "beside"}),
-    "htb": frozenset({"share", "guarantee", "ceiling", "parent", "beside"}),
+    "hfsc": frozenset({"share", "guarantee", "ceiling", "curve", "parent", "beside", "links"}),
+    "htb": frozenset({"share", "guarantee", "ceiling", "parent", "beside", "links"}),
     "prio": frozenset({"beside"}),
     "cake": frozenset(),
 }

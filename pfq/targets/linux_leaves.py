@@ -1,6 +1,7 @@
-"""The queue at the bottom of a class: fq_codel, sfq, pfifo, codel or red, with its filter where sharing goes by address.
+"""The queue at the bottom of a class: fq_codel, sfq, pfifo, codel, red or cake, with its filter where sharing goes by address.
 
-Sources: tc-fq_codel(8), tc-sfq(8), tc-red(8), tc-codel(8), tc-flow(8); sch_fq_codel.c fq_codel_classify, sch_sfq.c sfq_classify.
+Sources: tc-fq_codel(8), tc-sfq(8), tc-red(8), tc-codel(8), tc-cake(8), tc-flow(8); sch_fq_codel.c fq_codel_classify, sch_sfq.c sfq_classify,
+sch_cake.c cake_enqueue, cake_ack_filter.
 """
 
 from pfq.plan.model import Queue, Tree, Uplink
@@ -10,6 +11,9 @@ FLOW_QUEUES = 1024
 # tc-sfq(8): the hash is changed every so often, so that two flows on one queue part again; the seed scripts use 10 s.
 PERTURB_SECONDS = 10
 RED_PACKET, RED_PROBABILITY = 1000, "0.02"
+# sch_cake.c: its target is a twentieth of `rtt`; memory is counted in what a packet takes of it, 768 bytes and more, and an unsplit packet of a
+# card (GSO) must fit.
+RTTS, CAKE_PACKET, CAKE_LEAST = 20, 1024, 1 << 17
 
 
 def fair_key(uplink: Uplink, tree: Tree, fair: str) -> str | None:
@@ -38,8 +42,20 @@ def _red(queue: Queue, tree: Tree, rate: int, ecn: bool) -> tuple[str, str]:
     return text, f"early drop from a third of the limit's half on; limit {queue.limit.value} packets: {queue.limit.why}"
 
 
-def leaf(queue: Queue, uplink: Uplink, tree: Tree) -> tuple[str, str]:
-    """The qdisc of a class in tc's words, and the reason for its numbers."""
+def _thins(queue: Queue, uplink: Uplink, tree: Tree, thinning: bool) -> bool:
+    """Whether empty ACKs that a later one of their flow has overtaken while they wait are dropped: for a gateway's uplink, unless the model
+    has something else in mind for the class. A later ACK says what an earlier one said (RFC 9293, 3.8.6)."""
+    plain = queue.fair == "none" and queue.drop == "tail" and not queue.limit.given
+    return thinning and queue.express and tree.direction == "up" and uplink.leaf is None and plain
+
+
+def leaf(queue: Queue, uplink: Uplink, tree: Tree, thinning: bool) -> tuple[str, str]:
+    """The qdisc of a class in tc's words, and the reason for its numbers. thinning: the kernel can drop ACKs that are out of date."""
+    if _thins(queue, uplink, tree, thinning):
+        # no-split-gso: cake would count the segments without the root's stab.
+        memory = max(queue.limit.value * CAKE_PACKET, CAKE_LEAST)
+        text = f"cake unlimited besteffort flows nonat nowash ack-filter-aggressive no-split-gso raw rtt {queue.target * RTTS}us memlimit {memory}b"
+        return text, f"an ACK that a later one has overtaken here is dropped; memory for {queue.limit.value} packets: {queue.limit.why}"
     fair = queue.fair != "none" and uplink.leaf != "pfifo"
     rate = queue.ceiling.rate.value if queue.ceiling else tree.rate.value
     if not fair or (queue.drop == "red" and not queue.fair_given):
@@ -57,9 +73,9 @@ def leaf(queue: Queue, uplink: Uplink, tree: Tree) -> tuple[str, str]:
     return text, queue.fair_limit.why
 
 
-def leaf_lines(queue: Queue, uplink: Uplink, tree: Tree, interface: str, parent: str, minor: int) -> list[str]:
+def leaf_lines(queue: Queue, uplink: Uplink, tree: Tree, thinning: bool, interface: str, parent: str, minor: int) -> list[str]:
     """The statements that put the leaf below the class `parent`."""
-    text, why = leaf(queue, uplink, tree)
+    text, why = leaf(queue, uplink, tree, thinning)
     lines = [f"# {queue.name}: {why}", f"qdisc add dev {interface} parent {parent} handle {minor:x}: {text}"]
     if queue.fair in ("source", "destination") and text.startswith(("fq_codel", "sfq")):
         key = fair_key(uplink, tree, queue.fair)
@@ -71,9 +87,9 @@ def leaf_lines(queue: Queue, uplink: Uplink, tree: Tree, interface: str, parent:
     return lines
 
 
-def leaf_pieces(queue: Queue, uplink: Uplink, tree: Tree) -> list[str]:
+def leaf_pieces(queue: Queue, uplink: Uplink, tree: Tree, thinning: bool) -> list[str]:
     """Names of the kernel's pieces that the leaf needs."""
-    text, _ = leaf(queue, uplink, tree)
+    text, _ = leaf(queue, uplink, tree, thinning)
     kind = text.split(" ", 1)[0]
     filtered = queue.fair in ("source", "destination") and kind in ("fq_codel", "sfq")
     return [kind, "flow"] if filtered else [kind]

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pfq.plan.model import Gateway, Queue, ServiceCurve, Tree, Uplink
+from pfq.site.systems import schedulers
 from pfq.targets.linux_leaves import leaf_lines, leaf_pieces
 from pfq.targets.linux_names import BESIDE, ifb_name, number_queues, word
 
@@ -20,12 +21,16 @@ INNER_PRIO = 2
 
 @dataclass(frozen=True, slots=True)
 class Planted:
-    """A tree on a root: `numbers` are the minor numbers of its queues, `top` that of the class that bounds it."""
+    """A tree on a root: `numbers` are the minor numbers of its queues, `top` that of the class that bounds it.
+
+    thinning: the kernel has cake, which can drop ACKs that are out of date.
+    """
 
     uplink: Uplink
     tree: Tree
     numbers: dict[str, int]
     top: int
+    thinning: bool
 
     def parent_of(self, inner: Queue | None) -> str:
         return f"1:{self.top:x}" if inner is None else f"1:{self.numbers[inner.name]:x}"
@@ -64,7 +69,7 @@ def roots(gateway: Gateway) -> tuple[Root, ...]:
     made = []
     for interface, pairs in found.items():
         numbers = number_queues([tree for _, tree in pairs])
-        planted = tuple(Planted(uplink, tree, numbers[i], i + 1) for i, (uplink, tree) in enumerate(pairs))
+        planted = tuple(Planted(uplink, tree, numbers[i], i + 1, "cake" in schedulers(gateway.system)) for i, (uplink, tree) in enumerate(pairs))
         made.append(Root(interface, pairs[0][0].scheduler, planted))
     return tuple(made)
 
@@ -225,14 +230,14 @@ def _htb_level(
         yield f"# {queue.name}: {figure.value} bit/s, {figure.why}{f'; at most {ceil}' if queue.ceiling else ''}"
         text = (
             f"class add dev {root.interface} parent {parent} classid 1:{minor:x} htb rate {min(figure.value, ceil)}bit ceil {ceil}bit"
-            f" burst {burst}b cburst {max(burst, tree.burst.value)}b"
+            f" burst {burst}b cburst {tree.burst.value}b"
         )
         if queue.children:
             yield f"{text} quantum {packet}"
             yield from _htb_level(root, planted, queue.children, queue, ceil, ranks, quanta)
             continue
         yield f"{text} prio {ranks[queue.name]} quantum {quanta[planted.top, queue.name]}"
-        yield from leaf_lines(queue, planted.uplink, tree, root.interface, f"1:{minor:x}", minor)
+        yield from leaf_lines(queue, planted.uplink, tree, planted.thinning, root.interface, f"1:{minor:x}", minor)
 
 
 def _hfsc(root: Root) -> Iterator[str]:
@@ -261,7 +266,7 @@ def _hfsc_level(root: Root, planted: Planted, queues: tuple[Queue, ...], inner: 
         if queue.children:
             yield from _hfsc_level(root, planted, queue.children, queue)
         else:
-            yield from leaf_lines(queue, planted.uplink, planted.tree, root.interface, f"1:{minor:x}", minor)
+            yield from leaf_lines(queue, planted.uplink, planted.tree, planted.thinning, root.interface, f"1:{minor:x}", minor)
 
 
 def _prio(root: Root) -> Iterator[str]:
@@ -278,11 +283,12 @@ def _prio(root: Root) -> Iterator[str]:
     yield f"class add dev {interface} parent 1: classid 1:1 htb rate {rate}bit ceil {rate}bit burst {burst}b cburst {burst}b quantum {packet}"
     ranks = flat_ranks(planted.tree.queues)
     unmarked = ranks[control_class(planted.uplink, planted.tree)]
+    yield "# a band for each class, in their order"
     yield f"qdisc add dev {interface} parent 1:1 handle {INNER_PRIO}: prio bands {max(len(bands), 2)} priomap{f' {unmarked}' * 16}"
     for queue in bands:
         minor = planted.numbers[queue.name]
         band = f"{INNER_PRIO}:{ranks[queue.name] + 1:x}"
-        yield from leaf_lines(queue, planted.uplink, planted.tree, interface, band, minor)
+        yield from leaf_lines(queue, planted.uplink, planted.tree, planted.thinning, interface, band, minor)
     if outside:
         yield "# packets of the link's classes bear the number of a band"
         yield f"filter add dev {interface} parent 1: protocol all prio 1 basic match meta( priority gt {(INNER_PRIO << 16) - 1} ) classid 1:1"
@@ -329,7 +335,7 @@ def _cbq(root: Root) -> Iterator[str]:
             if queue.children:
                 yield from level(queue.children, queue)
             else:
-                yield from leaf_lines(queue, planted.uplink, tree, interface, f"1:{minor:x}", minor)
+                yield from leaf_lines(queue, planted.uplink, tree, planted.thinning, interface, f"1:{minor:x}", minor)
 
     yield from level(tree.queues, None)
 
@@ -398,5 +404,5 @@ def root_pieces(root: Root) -> list[str]:
         pieces.append("fq_codel")
     for planted in root.planted:
         for leaf in planted.tree.leaves():
-            pieces += leaf_pieces(leaf, planted.uplink, planted.tree)
+            pieces += leaf_pieces(leaf, planted.uplink, planted.tree, planted.thinning)
     return pieces

@@ -13,7 +13,8 @@ _HTB_PARAMETERS, _HTB_GLOBAL, _HTB_RATE64, _HTB_CEIL64 = 1, 2, 6, 7
 _HFSC_CURVES = {1: "rt", 2: "ls", 3: "ul"}
 _CBQ_RATE = 5
 _FQ_CODEL = {1: "target", 2: "limit", 3: "interval"}
-_CAKE = {2: "rate", 3: "diffserv", 4: "atm", 5: "flow mode", 6: "overhead", 11: "nat", 14: "mpu", 15: "ingress", 16: "ack filter"}
+_CAKE = {2: "rate", 3: "diffserv", 4: "atm", 5: "flow mode", 6: "overhead", 7: "interval", 10: "memory", 11: "nat", 14: "mpu", 15: "ingress", 16: "ack filter",
+         17: "split"}
 _SIZES = ("overhead", "linklayer", "mpu", "mtu", "tsize")
 
 

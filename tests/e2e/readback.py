@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from pfq.plan.model import Gateway, Queue, ServiceCurve
+from pfq.targets.linux_leaves import CAKE_LEAST, CAKE_PACKET, RTTS
 from pfq.targets.linux_queues import Planted, Root, addresses, flat_ranks, roots
 
 # struct psched_ratecfg counts whole bytes a second; buffers and curves are kept in units of 64 ns (PSCHED_SHIFT 6), a rate in 2**-n of them.
@@ -83,6 +84,10 @@ def _leaf(queue: Queue, held: dict[str, Any]) -> Iterator[str]:
         "sfq": {"limit": max(queue.fair_limit.value, 2)},
         "codel": {},
         "red": {},
+        # tc-cake(8): CAKE_ACK_AGGRESSIVE is 2. Its rate is 0 where it is unlimited.
+        "cake": {
+            "rate": 0, "ack filter": 2, "split": 0, "interval": queue.target * RTTS, "memory": max(queue.limit.value * CAKE_PACKET, CAKE_LEAST),
+        },
     }.get(held["kind"])
     if wanted is None:
         yield f"a leaf of kind {held['kind']}"

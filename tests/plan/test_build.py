@@ -48,7 +48,7 @@ def test_where_they_are_not(system: str, attachment: str, host: str, rate: str) 
         ("openbsd-4.4", '"em0"', "", "priq"),
         ("freebsd-14", '"em0"', "", "priq"),
         ("openbsd-7.6", '"em0"', "", "hfsc"),
-        ("linux-6.1", '"eth0"', "", "htb"),
+        ("linux-6.1", '"eth0"', "", "prio"),
         ("openbsd-4.4", '"em0"', '{ name = "a", match = "icmp", share = 1 }, { name = "b", share = 2 }', "hfsc"),
         ("openbsd-3.3", '"em0"', '{ name = "a", match = "icmp", share = 1 }, { name = "b", share = 2 }', "cbq"),
         ("openbsd-4.4", '{ interface = "em0", exclude = "10.0.0.0/8" }', "", "hfsc"),
@@ -177,7 +177,7 @@ def test_a_rate_for_downloads_that_are_not_shaped_is_a_fault() -> None:
 
 
 @pytest.mark.parametrize(
-    ("system", "classes", "scheduler"), [("linux-6.1", 8, "htb"), ("linux-6.1", 9, "prio"), ("linux-6.1", 17, "hfsc"), ("freebsd-14", 16, "priq")]
+    ("system", "classes", "scheduler"), [("linux-6.1", 16, "prio"), ("linux-6.1", 17, "hfsc"), ("freebsd-14", 16, "priq")]
 )
 def test_a_scheduler_with_enough_steps_of_order_is_chosen(system: str, classes: int, scheduler: str) -> None:
     written = "".join(f'{{ name = "c{n}", match = "tcp/{n + 1}" }}, ' for n in range(classes - 1))

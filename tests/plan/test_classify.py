@@ -110,7 +110,7 @@ def test_the_default_policy() -> None:
     assert flow_class(found, packet(protocol=ICMP), "outside") == "interactive"
     assert flow_class(found, packet(port=80), "inside") == "bulk"
     assert classify(found, packet(flags=ACK), "bulk") == "express"
-    assert classify(found, packet(protocol=UDP, tos=0x10), "interactive") == "express"
+    assert classify(found, packet(protocol=UDP, tos=0x10), "interactive") == "interactive"
     assert classify(found, packet(flags=ACK, payload=9), "bulk") == "bulk"
 
 

@@ -111,7 +111,7 @@ def test_a_demand_for_one_direction_leaves_the_other_to_be_computed() -> None:
     assert uplink.down
     curve = queues_of(uplink.down)["v"].guarantee
     assert curve
-    assert (curve.rate.given, curve.rate.value) == (False, 900_000)
+    assert (curve.rate.given, curve.rate.value) == (False, 972_000)
 
 
 def test_a_curve_of_two_pieces() -> None:

@@ -60,7 +60,7 @@ def test_more_segments_an_ack_are_fewer_acks() -> None:
     ("encapsulation", "direction", "exact", "rate"),
     [
         ("ethernet", "up", True, 988_000),
-        ("ethernet", "down", True, 9_000_000),
+        ("ethernet", "down", True, 9_720_000),
         ("pppoe-llc", "up", True, 988_000),
         ("ptm", "up", True, 1_000_000 * 64 // 65 * 988 // 1000),
     ],
@@ -69,6 +69,12 @@ def test_exact_rates(encapsulation: str, direction: str, exact: bool, rate: int)
     found = shaped_rate(link(1_000_000, 10_000_000, encapsulation), "up" if direction == "up" else "down", 1448, Accounting(0, exact, 0, 0, "none"))
     assert found.value == tidy(rate)
     assert not found.given
+
+
+def test_on_a_slow_line_five_packets_a_second_stay_free() -> None:
+    exact = Accounting(0, True, 0, 0, "none")
+    rates = [shaped_rate(link(128_000, down, "ip"), "down", 1500, exact).value for down in (100_000, 512_000, 2_000_000, 3_000_000)]
+    assert rates == [80_000, tidy(512_000 * 882 // 1000), 2_000_000 * 970 // 1000, 3_000_000 * 972 // 1000]
 
 
 def test_without_download_the_mix_is_full_packets() -> None:

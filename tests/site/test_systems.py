@@ -57,9 +57,9 @@ def test_what_is_covered_names_every_system() -> None:
         ("openbsd-3.3", ("priq", "cbq")),
         ("openbsd-4.4", ("priq", "hfsc", "cbq")),
         ("openbsd-7.6", ("hfsc",)),
-        ("linux-6.2", ("htb", "prio", "hfsc", "cbq", "cake")),
-        ("linux-6.3", ("htb", "prio", "hfsc", "cake")),
-        ("linux-4.18", ("htb", "prio", "hfsc", "cbq")),
+        ("linux-6.2", ("prio", "htb", "hfsc", "cbq", "cake")),
+        ("linux-6.3", ("prio", "htb", "hfsc", "cake")),
+        ("linux-4.18", ("prio", "htb", "hfsc", "cbq")),
     ],
 )
 def test_schedulers(system: str, known: tuple[str, ...]) -> None:

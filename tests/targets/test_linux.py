@@ -73,7 +73,7 @@ def _refused(plan: Plan) -> list[tuple[str, int]]:
 
 
 def test_htb_on_a_line_with_cells() -> None:
-    plan = _plan()
+    plan = _plan('scheduler = "htb"')
     lines = _queues(plan)
     rate, burst = plan.gateways[0].uplinks[0].up.rate.value, plan.gateways[0].uplinks[0].up.burst.value
     assert lines[0] == "qdisc add dev eth0 root handle 1: stab linklayer atm overhead 26 htb default 30"
@@ -82,8 +82,9 @@ def test_htb_on_a_line_with_cells() -> None:
     assert [line.partition(" prio ")[2].split()[0] for line in lines if "parent 1:1 " in line and "eth0" in line] == ["0", "1", "2"]
 
 
-def test_every_number_has_its_reason_beside_it() -> None:
-    lines = _part(_script(_plan()), "PFQ_QUEUES")
+@pytest.mark.parametrize("scheduler", ["htb", "prio", "hfsc"])
+def test_every_number_has_its_reason_beside_it(scheduler: str) -> None:
+    lines = _part(_script(_plan(f'scheduler = "{scheduler}"')), "PFQ_QUEUES")
     for line, before in zip(lines[1:], lines, strict=False):
         if line.startswith("class add") or (line.startswith("qdisc add") and " parent " in line):
             assert before.startswith("#")
@@ -93,7 +94,7 @@ def test_a_size_table_counts_single_bytes() -> None:
     plan = _plan()
     model = _MODEL.format(more="", system="linux-6.1", classes=_CLASSES, accept="[]", site="", down='down = "8 Mbit"')
     plan = build(load_text(model.replace("pppoe-llc", "ethernet"), "site.toml"))
-    assert _queues(plan)[0] == "qdisc add dev eth0 root handle 1: stab linklayer ethernet mtu 2048 tsize 2048 mpu 84 overhead 24 htb default 30"
+    assert _queues(plan)[0] == "qdisc add dev eth0 root handle 1: stab linklayer ethernet mtu 2048 tsize 2048 mpu 84 overhead 24 htb default 1"
 
 
 def test_cake_counts_from_the_ip_packet() -> None:
@@ -105,6 +106,36 @@ def test_cake_counts_from_the_ip_packet() -> None:
     )
     assert "no-ack-filter ingress" in lines[1]
     assert [re.findall(r"priority (1:\d)", line) for line in lines if "skbedit priority" in line] == [["1:4"], ["1:3"], ["1:2"]]
+
+
+@pytest.mark.parametrize(
+    ("more", "system", "express", "thinned"),
+    [
+        ("", "linux-6.1", "", True),
+        ('scheduler = "htb"', "linux-4.19", "", True),
+        ("", "linux-4.18", "", False),
+        ('leaf = "pfifo"', "linux-6.1", "", False),
+        ("", "linux-6.1", ', limit = "100 ms"', False),
+        ("", "linux-6.1", ', fair = "flow"', False),
+        ("", "linux-6.1", ', drop = "codel"', False),
+    ],
+)
+def test_acks_that_are_out_of_date_are_dropped_on_the_way_up(more: str, system: str, express: str, thinned: bool) -> None:
+    classes = _CLASSES.replace("express = true", f"express = true{express}")
+    queues = [line for line in _queues(_plan(more, system, classes, accept='["ipv6-extension-express"]')) if "ack-filter-aggressive" in line]
+    assert [line.split()[3] for line in queues] == (["eth0"] if thinned else [])
+
+
+def test_links_that_meet_on_one_interface_get_a_scheduler_that_holds_several() -> None:
+    link = '[links.{}]\nup = "9 Mbit"\n{}encapsulation = "ip"\n'
+    attached = 'links.a = {{ interface = "{}"{} }}\nlinks.b = {{ interface = "{}"{} }}\n'
+    host = '[hosts.gw]\nsystem = "linux-6.1"\ninside = { interface = "eth1", networks = ["192.168.1.0/24"] }\n'
+    links = link.format("a", 'down = "9 Mbit"\n') + link.format("b", 'down = "9 Mbit"\n')
+    apart = build(load_text(links + host + attached.format("eth0", "", "eth2", ""), "m"))
+    inside = build(load_text(links + host + attached.format("eth0", ', shape_down = "inside"', "eth2", ', shape_down = "inside"'), "m"))
+    assert [uplink.scheduler for uplink in apart.gateways[0].uplinks] == ["prio", "prio"]
+    assert [uplink.scheduler for uplink in inside.gateways[0].uplinks] == ["htb", "htb"]
+    assert _script(inside).count("htb rate") > 2
 
 
 def test_bands_are_reached_through_the_default_class() -> None:
@@ -285,7 +316,7 @@ def test_parts() -> None:
     (queues,) = linux.render(plan, plan.gateways[0], "queues")
     (rules,) = linux.render(plan, plan.gateways[0], "rules")
     assert "nft" not in queues.text.replace("pfq", "")
-    assert "#   eth0: wan bulk 1:30" in queues.text
+    assert "#   eth0: wan bulk 2:3" in queues.text
     assert rules.text.startswith("#!/usr/sbin/nft -f\n")
     assert "tc " not in rules.text
 

@@ -12,7 +12,7 @@
 # Exit status: 0 done, 1 not done, 2 wrong use. It tries everything in a network namespace of its own before it touches anything.
 # PFQ_STATE names the folder for what stop needs to know (/run/pfq).
 
-config=1d41ab84330b50cb
+config=0ca59e3a636f67ee
 interfaces='eth0'
 roots='eth0=htb'
 arriving=''
@@ -39,8 +39,9 @@ qdisc add dev eth0 root handle 1: stab linklayer atm overhead 26 htb default 1
 class add dev eth0 parent 1: classid 1:f htb rate 2000000000bit ceil 2000000000bit burst 250000b cburst 250000b prio 7 quantum 60000
 qdisc add dev eth0 parent 1:f handle f: fq_codel
 # out to link adsl: the model's rate 1008000 bit/s: as the model says; computed it would be 1.007 Mbit/s (98.8 % of 1.02 Mbit/s of line)
-# burst 1769 bytes: 1 ms at this rate and one full packet
-class add dev eth0 parent 1: classid 1:1 htb rate 1008000bit ceil 1008000bit burst 1769b cburst 1769b quantum 1643
+# burst 126 bytes: 1 ms at this rate; a packet goes on credit
+class add dev eth0 parent 1: classid 1:1 htb rate 1008000bit ceil 1008000bit burst 126b cburst 126b quantum 1643
+# a band for each class, in their order
 qdisc add dev eth0 parent 1:1 handle 2: prio bands 3 priomap 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
 # urgent: 250 ms at 1.008 Mbit/s, packets of 1643 bytes
 qdisc add dev eth0 parent 2:1 handle 10: pfifo limit 20
@@ -59,7 +60,7 @@ table ip pfq
 delete table ip pfq
 
 table inet pfq {
-	chain config_1d41ab84330b50cb {
+	chain config_0ca59e3a636f67ee {
 	}
 
 	chain adsl/is/urgent {

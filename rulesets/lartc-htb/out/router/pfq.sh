@@ -13,7 +13,7 @@
 # Exit status: 0 done, 1 not done, 2 wrong use. It tries everything in a network namespace of its own before it touches anything.
 # PFQ_STATE names the folder for what stop needs to know (/run/pfq).
 
-config=6f6ef83cbaa0048a
+config=039653df77ecd356
 interfaces='ppp0'
 roots='ppp0=htb'
 arriving='ppp0'
@@ -38,17 +38,17 @@ queues() {
     cat <<'PFQ_QUEUES'
 qdisc add dev ppp0 root handle 1: htb default 20
 # out to link dsl: the model's rate 220000 bit/s: as the model says; computed it would be 217.3 kbit/s (98.8 % of 220 kbit/s of line)
-# burst 1527 bytes: 1 ms at this rate and one full packet
-class add dev ppp0 parent 1: classid 1:1 htb rate 220000bit ceil 220000bit burst 1527b cburst 1527b quantum 1500
+# burst 27 bytes: 1 ms at this rate; a packet goes on credit
+class add dev ppp0 parent 1: classid 1:1 htb rate 220000bit ceil 220000bit burst 27b cburst 27b quantum 1500
 # interactive: 22000 bit/s, 10 % of 220 kbit/s
-class add dev ppp0 parent 1:1 classid 1:10 htb rate 22000bit ceil 220000bit burst 1600b cburst 1600b prio 0 quantum 1500
+class add dev ppp0 parent 1:1 classid 1:10 htb rate 22000bit ceil 220000bit burst 1600b cburst 27b prio 0 quantum 1500
 # interactive: 250 ms at 220 kbit/s, packets of 52 bytes
 qdisc add dev ppp0 parent 1:10 handle 10: pfifo limit 133
 # bulk: 198000 bit/s, 198 kbit/s that the guarantees leave
-class add dev ppp0 parent 1:1 classid 1:20 htb rate 198000bit ceil 220000bit burst 1600b cburst 1600b prio 1 quantum 1500
+class add dev ppp0 parent 1:1 classid 1:20 htb rate 198000bit ceil 220000bit burst 1600b cburst 27b prio 1 quantum 1500
 # bulk: at least 64 packets
 qdisc add dev ppp0 parent 1:20 handle 20: sfq limit 64 perturb 10
-# arriving from link dsl: 800000 bit/s, as the model says; computed it would be 720 kbit/s (90 % of 800 kbit/s of line)
+# arriving from link dsl: 800000 bit/s, as the model says; computed it would be 740 kbit/s (92.5 % of 800 kbit/s of line)
 # burst 11500 bytes: 100 ms at this rate and one full packet
 qdisc add dev ppp0 handle ffff: ingress
 filter add dev ppp0 parent ffff: protocol all prio 50 matchall action police rate 800000bit burst 11500b mtu 65536 overhead 0 mpu 0 conform-exceed drop
@@ -61,7 +61,7 @@ table inet pfq
 delete table inet pfq
 
 table inet pfq {
-	chain config_6f6ef83cbaa0048a {
+	chain config_039653df77ecd356 {
 	}
 
 	chain dsl/is/interactive {

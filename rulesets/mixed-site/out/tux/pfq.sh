@@ -12,7 +12,7 @@
 # Exit status: 0 done, 1 not done, 2 wrong use. It tries everything in a network namespace of its own before it touches anything.
 # PFQ_STATE names the folder for what stop needs to know (/run/pfq).
 
-config=b15432159ddaa5c2
+config=c9c8e432e74ec37b
 interfaces='ppp0 eth0'
 roots='ppp0=htb ifb-dsl=htb eth0=htb ifb-fibre=htb'
 arriving='ppp0 eth0'
@@ -25,6 +25,7 @@ tables='inet ip'
 pieces() {
     cat <<'PFQ_PIECES'
 sch_htb CONFIG_NET_SCH_HTB qdisc replace dev pfq-probe root htb
+sch_cake CONFIG_NET_SCH_CAKE qdisc replace dev pfq-probe root cake
 sch_fifo CONFIG_NET_SCHED qdisc replace dev pfq-probe root pfifo limit 10
 sch_fq_codel CONFIG_NET_SCH_FQ_CODEL qdisc replace dev pfq-probe root fq_codel
 ifb CONFIG_IFB 
@@ -41,52 +42,52 @@ queues() {
     cat <<'PFQ_QUEUES'
 qdisc add dev ppp0 root handle 1: stab linklayer atm overhead 40 htb default 50
 # out to link dsl: computed rate 1976000 bit/s: 98.8 % of 2 Mbit/s of line
-# burst 1890 bytes: 1 ms at this rate and one full packet
-class add dev ppp0 parent 1: classid 1:1 htb rate 1976000bit ceil 1976000bit burst 1890b cburst 1890b quantum 1643
+# burst 247 bytes: 1 ms at this rate; a packet goes on credit
+class add dev ppp0 parent 1: classid 1:1 htb rate 1976000bit ceil 1976000bit burst 247b cburst 247b quantum 1643
 # express: 645500 bit/s, 609 ACKs/s of 106 bytes = 516.432 kbit/s, and a quarter more
-class add dev ppp0 parent 1:1 classid 1:10 htb rate 645500bit ceil 1976000bit burst 1643b cburst 1890b prio 0 quantum 1643
-# express: 250 ms at 1.976 Mbit/s, packets of 106 bytes
-qdisc add dev ppp0 parent 1:10 handle 10: pfifo limit 583
+class add dev ppp0 parent 1:1 classid 1:10 htb rate 645500bit ceil 1976000bit burst 1643b cburst 247b prio 0 quantum 1643
+# express: an ACK that a later one has overtaken here is dropped; memory for 583 packets: 250 ms at 1.976 Mbit/s, packets of 106 bytes
+qdisc add dev ppp0 parent 1:10 handle 10: cake unlimited besteffort flows nonat nowash ack-filter-aggressive no-split-gso raw rtt 199560us memlimit 596992b
 # voice: 197600 bit/s, 10 % of 1.976 Mbit/s
-class add dev ppp0 parent 1:1 classid 1:20 htb rate 197600bit ceil 1976000bit burst 1643b cburst 1890b prio 1 quantum 1643
+class add dev ppp0 parent 1:1 classid 1:20 htb rate 197600bit ceil 1976000bit burst 1643b cburst 247b prio 1 quantum 1643
 # voice: 250 ms at 1.976 Mbit/s, packets of 1643 bytes
 qdisc add dev ppp0 parent 1:20 handle 20: pfifo limit 38
 # dns: 197600 bit/s, 10 % of 1.976 Mbit/s
-class add dev ppp0 parent 1:1 classid 1:30 htb rate 197600bit ceil 1976000bit burst 1643b cburst 1890b prio 2 quantum 1643
+class add dev ppp0 parent 1:1 classid 1:30 htb rate 197600bit ceil 1976000bit burst 1643b cburst 247b prio 2 quantum 1643
 # dns: 250 ms at 1.976 Mbit/s, packets of 1643 bytes
 qdisc add dev ppp0 parent 1:30 handle 30: pfifo limit 38
 # web: 701400 bit/s, 3 of 4 parts of 935.3 kbit/s that the guarantees leave
-class add dev ppp0 parent 1:1 classid 1:40 htb rate 701400bit ceil 1976000bit burst 1643b cburst 1890b prio 3 quantum 4929
+class add dev ppp0 parent 1:1 classid 1:40 htb rate 701400bit ceil 1976000bit burst 1643b cburst 247b prio 3 quantum 4929
 # web: 250 ms at 1.976 Mbit/s, packets of 1643 bytes
 qdisc add dev ppp0 parent 1:40 handle 40: pfifo limit 38
 # rest: 233800 bit/s, 1 of 4 parts of 935.3 kbit/s that the guarantees leave
-class add dev ppp0 parent 1:1 classid 1:50 htb rate 233800bit ceil 1976000bit burst 1643b cburst 1890b prio 3 quantum 1643
+class add dev ppp0 parent 1:1 classid 1:50 htb rate 233800bit ceil 1976000bit burst 1643b cburst 247b prio 3 quantum 1643
 # rest: 1000 ms at 1.976 Mbit/s, packets of 1643 bytes
 qdisc add dev ppp0 parent 1:50 handle 50: fq_codel limit 151 target 9978us interval 104978us noecn
 qdisc add dev ifb-dsl root handle 1: stab linklayer atm overhead 40 htb default 50
-# arriving from link dsl: computed rate 14400000 bit/s: 90 % of 16 Mbit/s of line
-# burst 3443 bytes: 1 ms at this rate and one full packet
-class add dev ifb-dsl parent 1: classid 1:1 htb rate 14400000bit ceil 14400000bit burst 3443b cburst 3443b quantum 1643
-# express: 1440000 bit/s, 10 % of 14.4 Mbit/s
-class add dev ifb-dsl parent 1:1 classid 1:10 htb rate 1440000bit ceil 14400000bit burst 1643b cburst 3443b prio 0 quantum 1643
+# arriving from link dsl: computed rate 15550000 bit/s: 97.2 % of 16 Mbit/s of line
+# burst 1943 bytes: 1 ms at this rate; a packet goes on credit
+class add dev ifb-dsl parent 1: classid 1:1 htb rate 15550000bit ceil 15550000bit burst 1943b cburst 1943b quantum 1643
+# express: 1555000 bit/s, 10 % of 15.55 Mbit/s
+class add dev ifb-dsl parent 1:1 classid 1:10 htb rate 1555000bit ceil 15550000bit burst 1643b cburst 1943b prio 0 quantum 1643
 # express: at most 1000 packets
 qdisc add dev ifb-dsl parent 1:10 handle 10: pfifo limit 1000
-# voice: 1440000 bit/s, 10 % of 14.4 Mbit/s
-class add dev ifb-dsl parent 1:1 classid 1:20 htb rate 1440000bit ceil 14400000bit burst 1643b cburst 3443b prio 1 quantum 1643
-# voice: 250 ms at 14.4 Mbit/s, packets of 1643 bytes
-qdisc add dev ifb-dsl parent 1:20 handle 20: pfifo limit 274
-# dns: 1440000 bit/s, 10 % of 14.4 Mbit/s
-class add dev ifb-dsl parent 1:1 classid 1:30 htb rate 1440000bit ceil 14400000bit burst 1643b cburst 3443b prio 2 quantum 1643
-# dns: 250 ms at 14.4 Mbit/s, packets of 1643 bytes
-qdisc add dev ifb-dsl parent 1:30 handle 30: pfifo limit 274
-# web: 7560000 bit/s, 3 of 4 parts of 10.08 Mbit/s that the guarantees leave
-class add dev ifb-dsl parent 1:1 classid 1:40 htb rate 7560000bit ceil 14400000bit burst 1643b cburst 3443b prio 3 quantum 4929
-# web: 250 ms at 14.4 Mbit/s, packets of 1643 bytes
-qdisc add dev ifb-dsl parent 1:40 handle 40: pfifo limit 274
-# rest: 2520000 bit/s, 1 of 4 parts of 10.08 Mbit/s that the guarantees leave
-class add dev ifb-dsl parent 1:1 classid 1:50 htb rate 2520000bit ceil 14400000bit burst 1643b cburst 3443b prio 3 quantum 1643
-# rest: 1000 ms at 14.4 Mbit/s, packets of 1643 bytes
-qdisc add dev ifb-dsl parent 1:50 handle 50: fq_codel limit 1096 target 5000us interval 100000us ecn
+# voice: 1555000 bit/s, 10 % of 15.55 Mbit/s
+class add dev ifb-dsl parent 1:1 classid 1:20 htb rate 1555000bit ceil 15550000bit burst 1643b cburst 1943b prio 1 quantum 1643
+# voice: 250 ms at 15.55 Mbit/s, packets of 1643 bytes
+qdisc add dev ifb-dsl parent 1:20 handle 20: pfifo limit 296
+# dns: 1555000 bit/s, 10 % of 15.55 Mbit/s
+class add dev ifb-dsl parent 1:1 classid 1:30 htb rate 1555000bit ceil 15550000bit burst 1643b cburst 1943b prio 2 quantum 1643
+# dns: 250 ms at 15.55 Mbit/s, packets of 1643 bytes
+qdisc add dev ifb-dsl parent 1:30 handle 30: pfifo limit 296
+# web: 8163000 bit/s, 3 of 4 parts of 10.885 Mbit/s that the guarantees leave
+class add dev ifb-dsl parent 1:1 classid 1:40 htb rate 8163000bit ceil 15550000bit burst 1643b cburst 1943b prio 3 quantum 4929
+# web: 250 ms at 15.55 Mbit/s, packets of 1643 bytes
+qdisc add dev ifb-dsl parent 1:40 handle 40: pfifo limit 296
+# rest: 2721000 bit/s, 1 of 4 parts of 10.885 Mbit/s that the guarantees leave
+class add dev ifb-dsl parent 1:1 classid 1:50 htb rate 2721000bit ceil 15550000bit burst 1643b cburst 1943b prio 3 quantum 1643
+# rest: 1000 ms at 15.55 Mbit/s, packets of 1643 bytes
+qdisc add dev ifb-dsl parent 1:50 handle 50: fq_codel limit 1184 target 5000us interval 100000us ecn
 # arriving from link dsl: the flow's class from conntrack, then to ifb-dsl
 qdisc add dev ppp0 handle ffff: ingress
 filter add dev ppp0 parent ffff: protocol all prio 1 matchall action ctinfo cpmark 0x00ff0000 continue
@@ -95,50 +96,50 @@ filter add dev ppp0 parent ffff: protocol all prio 3 matchall action mirred egre
 filter add dev ifb-dsl parent 1: protocol all prio 1 handle 1 bpf bytecode '342,0 0 0 0,2 0 0 0,2 0 0 1,2 0 0 3,2 0 0 5,2 0 0 6,2 0 0 2,2 0 0 4,2 0 0 8,2 0 0 9,2 0 0 10,2 0 0 11,2 0 0 12,2 0 0 13,32 0 0 4294963200,21 1 0 2048,21 19 243 34525,0 0 0 4,2 0 0 6,48 0 0 4293918721,84 0 0 255,2 0 0 5,40 0 0 4293918722,84 0 0 65535,2 0 0 4,40 0 0 4293918726,84 0 0 8191,2 0 0 3,48 0 0 4293918729,84 0 0 255,2 0 0 1,48 0 0 4293918720,84 0 0 15,100 0 0 2,2 0 0 2,5 0 0 224,0 0 0 6,2 0 0 6,40 0 0 4293918720,116 0 0 4,84 0 0 255,2 0 0 5,40 0 0 4293918724,21 2 0 0,4 0 0 40,2 0 0 4,48 0 0 4293918726,2 0 0 1,1 0 0 40,96 0 0 1,21 24 0 0,21 23 0 43,21 22 0 60,21 1 0 44,21 10 204 51,72 0 0 4293918722,84 0 0 65528,2 0 0 3,80 0 0 4293918720,2 0 0 1,135 0 0 0,4 0 0 8,7 0 0 0,96 0 0 3,21 19 194 0,80 0 0 4293918721,4 0 0 2,100 0 0 2,2 0 0 7,80 0 0 4293918720,2 0 0 1,96 0 0 7,12 0 0 0,7 0 0 0,5 0 0 9,80 0 0 4293918721,4 0 0 1,100 0 0 3,2 0 0 7,80 0 0 4293918720,2 0 0 1,96 0 0 7,12 0 0 0,7 0 0 0,96 0 0 1,21 24 0 0,21 23 0 43,21 22 0 60,21 1 0 44,21 10 169 51,72 0 0 4293918722,84 0 0 65528,2 0 0 3,80 0 0 4293918720,2 0 0 1,135 0 0 0,4 0 0 8,7 0 0 0,96 0 0 3,21 19 159 0,80 0 0 4293918721,4 0 0 2,100 0 0 2,2 0 0 7,80 0 0 4293918720,2 0 0 1,96 0 0 7,12 0 0 0,7 0 0 0,5 0 0 9,80 0 0 4293918721,4 0 0 1,100 0 0 3,2 0 0 7,80 0 0 4293918720,2 0 0 1,96 0 0 7,12 0 0 0,7 0 0 0,96 0 0 1,21 24 0 0,21 23 0 43,21 22 0 60,21 1 0 44,21 10 134 51,72 0 0 4293918722,84 0 0 65528,2 0 0 3,80 0 0 4293918720,2 0 0 1,135 0 0 0,4 0 0 8,7 0 0 0,96 0 0 3,21 19 124 0,80 0 0 4293918721,4 0 0 2,100 0 0 2,2 0 0 7,80 0 0 4293918720,2 0 0 1,96 0 0 7,12 0 0 0,7 0 0 0,5 0 0 9,80 0 0 4293918721,4 0 0 1,100 0 0 3,2 0 0 7,80 0 0 4293918720,2 0 0 1,96 0 0 7,12 0 0 0,7 0 0 0,96 0 0 1,21 24 0 0,21 23 0 43,21 22 0 60,21 1 0 44,21 10 99 51,72 0 0 4293918722,84 0 0 65528,2 0 0 3,80 0 0 4293918720,2 0 0 1,135 0 0 0,4 0 0 8,7 0 0 0,96 0 0 3,21 19 89 0,80 0 0 4293918721,4 0 0 2,100 0 0 2,2 0 0 7,80 0 0 4293918720,2 0 0 1,96 0 0 7,12 0 0 0,7 0 0 0,5 0 0 9,80 0 0 4293918721,4 0 0 1,100 0 0 3,2 0 0 7,80 0 0 4293918720,2 0 0 1,96 0 0 7,12 0 0 0,7 0 0 0,96 0 0 1,21 24 0 0,21 23 0 43,21 22 0 60,21 1 0 44,21 10 64 51,72 0 0 4293918722,84 0 0 65528,2 0 0 3,80 0 0 4293918720,2 0 0 1,135 0 0 0,4 0 0 8,7 0 0 0,96 0 0 3,21 19 54 0,80 0 0 4293918721,4 0 0 2,100 0 0 2,2 0 0 7,80 0 0 4293918720,2 0 0 1,96 0 0 7,12 0 0 0,7 0 0 0,5 0 0 9,80 0 0 4293918721,4 0 0 1,100 0 0 3,2 0 0 7,80 0 0 4293918720,2 0 0 1,96 0 0 7,12 0 0 0,7 0 0 0,96 0 0 1,21 24 0 0,21 23 0 43,21 22 0 60,21 1 0 44,21 10 29 51,72 0 0 4293918722,84 0 0 65528,2 0 0 3,80 0 0 4293918720,2 0 0 1,135 0 0 0,4 0 0 8,7 0 0 0,96 0 0 3,21 19 19 0,80 0 0 4293918721,4 0 0 2,100 0 0 2,2 0 0 7,80 0 0 4293918720,2 0 0 1,96 0 0 7,12 0 0 0,7 0 0 0,5 0 0 9,80 0 0 4293918721,4 0 0 1,100 0 0 3,2 0 0 7,80 0 0 4293918720,2 0 0 1,96 0 0 7,12 0 0 0,7 0 0 0,3 0 0 2,32 0 0 4294963220,84 0 0 16711680,21 50 0 5046272,21 46 0 5242880,21 46 0 5832704,21 51 0 14286848,21 48 0 15073280,96 0 0 3,21 0 6 0,96 0 0 1,21 0 4 6,97 0 0 2,80 0 0 4293918733,84 0 0 18,21 0 42 2,96 0 0 3,21 0 15 0,96 0 0 1,21 1 0 6,21 0 12 17,100 0 0 16,2 0 0 7,97 0 0 2,72 0 0 4293918720,97 0 0 7,12 0 0 0,2 0 0 13,97 0 0 2,72 0 0 4293918722,97 0 0 7,12 0 0 0,2 0 0 12,96 0 0 12,21 17 0 1119172,37 1 0 1134112,53 15 0 1124112,96 0 0 6,21 6 0 0,21 2 0 4,96 0 0 1,21 2 3 58,96 0 0 1,21 0 1 1,5 0 0 9,96 0 0 12,21 7 0 393269,21 8 0 393296,21 7 0 393659,21 4 0 1114165,5 0 0 7,6 0 0 65552,0 0 0 65568,5 0 0 6,0 0 0 65584,5 0 0 4,0 0 0 65600,5 0 0 2,0 0 0 65616,5 0 0 0,2 0 0 0,96 0 0 6,21 17 0 0,96 0 0 5,69 17 0 16,96 0 0 1,21 0 13 6,96 0 0 3,21 0 11 0,97 0 0 2,80 0 0 4293918733,69 0 8 16,80 0 0 4293918732,84 0 0 240,116 0 0 2,12 0 0 0,7 0 0 0,96 0 0 4,28 0 0 0,21 2 0 0,96 0 0 0,22 0 0 0,6 0 0 65552' action skbedit mark 0
 qdisc add dev eth0 root handle 1: stab linklayer ethernet mtu 2048 tsize 2048 mpu 84 overhead 24 htb default 50
 # out to link fibre: computed rate 49400000 bit/s: 98.8 % of 50 Mbit/s of line
-# burst 7713 bytes: 1 ms at this rate and one full packet
-class add dev eth0 parent 1: classid 1:1 htb rate 49400000bit ceil 49400000bit burst 7713b cburst 7713b quantum 1538
+# burst 6175 bytes: 1 ms at this rate; a packet goes on credit
+class add dev eth0 parent 1: classid 1:1 htb rate 49400000bit ceil 49400000bit burst 6175b cburst 6175b quantum 1538
 # express: 18280000 bit/s, 20319 ACKs/s of 90 bytes = 14629.68 kbit/s, and a quarter more
-class add dev eth0 parent 1:1 classid 1:10 htb rate 18280000bit ceil 49400000bit burst 1600b cburst 7713b prio 0 quantum 1538
-# express: at most 1000 packets
-qdisc add dev eth0 parent 1:10 handle 10: pfifo limit 1000
+class add dev eth0 parent 1:1 classid 1:10 htb rate 18280000bit ceil 49400000bit burst 1600b cburst 6175b prio 0 quantum 1538
+# express: an ACK that a later one has overtaken here is dropped; memory for 1000 packets: at most 1000 packets
+qdisc add dev eth0 parent 1:10 handle 10: cake unlimited besteffort flows nonat nowash ack-filter-aggressive no-split-gso raw rtt 100000us memlimit 1024000b
 # voice: 4940000 bit/s, 10 % of 49.4 Mbit/s
-class add dev eth0 parent 1:1 classid 1:20 htb rate 4940000bit ceil 49400000bit burst 1600b cburst 7713b prio 1 quantum 1538
+class add dev eth0 parent 1:1 classid 1:20 htb rate 4940000bit ceil 49400000bit burst 1600b cburst 6175b prio 1 quantum 1538
 # voice: at most 1000 packets
 qdisc add dev eth0 parent 1:20 handle 20: pfifo limit 1000
 # dns: 4940000 bit/s, 10 % of 49.4 Mbit/s
-class add dev eth0 parent 1:1 classid 1:30 htb rate 4940000bit ceil 49400000bit burst 1600b cburst 7713b prio 2 quantum 1538
+class add dev eth0 parent 1:1 classid 1:30 htb rate 4940000bit ceil 49400000bit burst 1600b cburst 6175b prio 2 quantum 1538
 # dns: at most 1000 packets
 qdisc add dev eth0 parent 1:30 handle 30: pfifo limit 1000
 # web: 15930000 bit/s, 3 of 4 parts of 21.24 Mbit/s that the guarantees leave
-class add dev eth0 parent 1:1 classid 1:40 htb rate 15930000bit ceil 49400000bit burst 1600b cburst 7713b prio 3 quantum 4614
+class add dev eth0 parent 1:1 classid 1:40 htb rate 15930000bit ceil 49400000bit burst 1600b cburst 6175b prio 3 quantum 4614
 # web: at most 1000 packets
 qdisc add dev eth0 parent 1:40 handle 40: pfifo limit 1000
 # rest: 5310000 bit/s, 1 of 4 parts of 21.24 Mbit/s that the guarantees leave
-class add dev eth0 parent 1:1 classid 1:50 htb rate 5310000bit ceil 49400000bit burst 1600b cburst 7713b prio 3 quantum 1538
+class add dev eth0 parent 1:1 classid 1:50 htb rate 5310000bit ceil 49400000bit burst 1600b cburst 6175b prio 3 quantum 1538
 # rest: 1000 ms at 49.4 Mbit/s, packets of 1538 bytes
 qdisc add dev eth0 parent 1:50 handle 50: fq_codel limit 4015 target 5000us interval 100000us noecn
 qdisc add dev ifb-fibre root handle 1: stab linklayer ethernet mtu 2048 tsize 2048 mpu 84 overhead 24 htb default 50
-# arriving from link fibre: computed rate 450000000 bit/s: 90 % of 500 Mbit/s of line
-# burst 57788 bytes: 1 ms at this rate and one full packet
-class add dev ifb-fibre parent 1: classid 1:1 htb rate 450000000bit ceil 450000000bit burst 57788b cburst 57788b quantum 1538
-# express: 45000000 bit/s, 10 % of 450 Mbit/s
-class add dev ifb-fibre parent 1:1 classid 1:10 htb rate 45000000bit ceil 450000000bit burst 1600b cburst 57788b prio 0 quantum 1538
+# arriving from link fibre: computed rate 486000000 bit/s: 97.2 % of 500 Mbit/s of line
+# burst 60750 bytes: 1 ms at this rate; a packet goes on credit
+class add dev ifb-fibre parent 1: classid 1:1 htb rate 486000000bit ceil 486000000bit burst 60750b cburst 60750b quantum 1538
+# express: 48600000 bit/s, 10 % of 486 Mbit/s
+class add dev ifb-fibre parent 1:1 classid 1:10 htb rate 48600000bit ceil 486000000bit burst 1600b cburst 60750b prio 0 quantum 1538
 # express: at most 1000 packets
 qdisc add dev ifb-fibre parent 1:10 handle 10: pfifo limit 1000
-# voice: 45000000 bit/s, 10 % of 450 Mbit/s
-class add dev ifb-fibre parent 1:1 classid 1:20 htb rate 45000000bit ceil 450000000bit burst 1600b cburst 57788b prio 1 quantum 1538
+# voice: 48600000 bit/s, 10 % of 486 Mbit/s
+class add dev ifb-fibre parent 1:1 classid 1:20 htb rate 48600000bit ceil 486000000bit burst 1600b cburst 60750b prio 1 quantum 1538
 # voice: at most 1000 packets
 qdisc add dev ifb-fibre parent 1:20 handle 20: pfifo limit 1000
-# dns: 45000000 bit/s, 10 % of 450 Mbit/s
-class add dev ifb-fibre parent 1:1 classid 1:30 htb rate 45000000bit ceil 450000000bit burst 1600b cburst 57788b prio 2 quantum 1538
+# dns: 48600000 bit/s, 10 % of 486 Mbit/s
+class add dev ifb-fibre parent 1:1 classid 1:30 htb rate 48600000bit ceil 486000000bit burst 1600b cburst 60750b prio 2 quantum 1538
 # dns: at most 1000 packets
 qdisc add dev ifb-fibre parent 1:30 handle 30: pfifo limit 1000
-# web: 236200000 bit/s, 3 of 4 parts of 315 Mbit/s that the guarantees leave
-class add dev ifb-fibre parent 1:1 classid 1:40 htb rate 236200000bit ceil 450000000bit burst 1600b cburst 57788b prio 3 quantum 4613
+# web: 255100000 bit/s, 3 of 4 parts of 340.2 Mbit/s that the guarantees leave
+class add dev ifb-fibre parent 1:1 classid 1:40 htb rate 255100000bit ceil 486000000bit burst 1600b cburst 60750b prio 3 quantum 4613
 # web: at most 1000 packets
 qdisc add dev ifb-fibre parent 1:40 handle 40: pfifo limit 1000
-# rest: 78750000 bit/s, 1 of 4 parts of 315 Mbit/s that the guarantees leave
-class add dev ifb-fibre parent 1:1 classid 1:50 htb rate 78750000bit ceil 450000000bit burst 1600b cburst 57788b prio 3 quantum 1538
+# rest: 85050000 bit/s, 1 of 4 parts of 340.2 Mbit/s that the guarantees leave
+class add dev ifb-fibre parent 1:1 classid 1:50 htb rate 85050000bit ceil 486000000bit burst 1600b cburst 60750b prio 3 quantum 1538
 # rest: at most 10000 packets
 qdisc add dev ifb-fibre parent 1:50 handle 50: fq_codel limit 10000 target 5000us interval 100000us ecn
 # arriving from link fibre: the flow's class from conntrack, then to ifb-fibre
@@ -158,7 +159,7 @@ table ip pfq
 delete table ip pfq
 
 table inet pfq {
-	chain config_b15432159ddaa5c2 {
+	chain config_c9c8e432e74ec37b {
 	}
 
 	chain dsl/is/voice {

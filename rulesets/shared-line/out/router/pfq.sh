@@ -12,7 +12,7 @@
 # Exit status: 0 done, 1 not done, 2 wrong use. It tries everything in a network namespace of its own before it touches anything.
 # PFQ_STATE names the folder for what stop needs to know (/run/pfq).
 
-config=305c46345345d843
+config=79e86db636353b0b
 interfaces='eth0'
 roots='eth0=htb'
 arriving=''
@@ -25,7 +25,8 @@ tables='inet ip'
 pieces() {
     cat <<'PFQ_PIECES'
 sch_htb CONFIG_NET_SCH_HTB qdisc replace dev pfq-probe root htb
-sch_fifo CONFIG_NET_SCHED qdisc replace dev pfq-probe root pfifo limit 10
+sch_prio CONFIG_NET_SCH_PRIO qdisc replace dev pfq-probe root prio
+sch_cake CONFIG_NET_SCH_CAKE qdisc replace dev pfq-probe root cake
 sch_fq_codel CONFIG_NET_SCH_FQ_CODEL qdisc replace dev pfq-probe root fq_codel
 cls_flow CONFIG_NET_CLS_FLOW filter add dev pfq-probe parent ffff: protocol all prio 4 handle 1 flow hash keys dst divisor 16
 PFQ_PIECES
@@ -33,18 +34,16 @@ PFQ_PIECES
 
 queues() {
     cat <<'PFQ_QUEUES'
-qdisc add dev eth0 root handle 1: stab linklayer ethernet overhead -14 htb default 20
+qdisc add dev eth0 root handle 1: stab linklayer ethernet overhead -14 htb default 1
 # out to link line: computed rate 988000 bit/s: 98.8 % of 1 Mbit/s of line
-# burst 1623 bytes: 1 ms at this rate and one full packet
-class add dev eth0 parent 1: classid 1:1 htb rate 988000bit ceil 988000bit burst 1623b cburst 1623b quantum 1500
-# express: 98800 bit/s, 10 % of 988 kbit/s
-class add dev eth0 parent 1:1 classid 1:10 htb rate 98800bit ceil 988000bit burst 1600b cburst 1623b prio 0 quantum 1500
-# express: 250 ms at 988 kbit/s, packets of 52 bytes
-qdisc add dev eth0 parent 1:10 handle 10: pfifo limit 594
-# neighbours: 889200 bit/s, 889.2 kbit/s that the guarantees leave
-class add dev eth0 parent 1:1 classid 1:20 htb rate 889200bit ceil 988000bit burst 1600b cburst 1623b prio 1 quantum 1500
+# burst 123 bytes: 1 ms at this rate; a packet goes on credit
+class add dev eth0 parent 1: classid 1:1 htb rate 988000bit ceil 988000bit burst 123b cburst 123b quantum 1500
+# a band for each class, in their order
+qdisc add dev eth0 parent 1:1 handle 2: prio bands 2 priomap 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
+# express: an ACK that a later one has overtaken here is dropped; memory for 594 packets: 250 ms at 988 kbit/s, packets of 52 bytes
+qdisc add dev eth0 parent 2:1 handle 10: cake unlimited besteffort flows nonat nowash ack-filter-aggressive no-split-gso raw rtt 364380us memlimit 608256b
 # neighbours: 1000 ms at 988 kbit/s, packets of 1500 bytes
-qdisc add dev eth0 parent 1:20 handle 20: fq_codel limit 83 target 18219us interval 113219us noecn
+qdisc add dev eth0 parent 2:2 handle 20: fq_codel limit 83 target 18219us interval 113219us noecn
 # neighbours: a queue for each source address
 filter add dev eth0 parent 20: protocol all prio 1 handle 1 flow hash keys nfct-src divisor 1024
 PFQ_QUEUES
@@ -58,7 +57,7 @@ table ip pfq
 delete table ip pfq
 
 table inet pfq {
-	chain config_305c46345345d843 {
+	chain config_79e86db636353b0b {
 	}
 
 	chain line/is/neighbours {
@@ -86,12 +85,12 @@ table inet pfq {
 	}
 
 	chain line/up/express {
-		meta priority set 1:10 accept
+		meta priority set 2:1 accept
 	}
 
 	chain line/up/neighbours {
 		jump line/test/up
-		meta priority set 1:20 accept
+		meta priority set 2:2 accept
 	}
 
 	chain line/up {

@@ -13,7 +13,7 @@
 # Exit status: 0 done, 1 not done, 2 wrong use. It tries everything in a network namespace of its own before it touches anything.
 # PFQ_STATE names the folder for what stop needs to know (/run/pfq).
 
-config=f3e748f0937f69f9
+config=3cd9097b21592e73
 interfaces='eth0.2417 eth1'
 roots='eth0.2417=htb eth1=htb'
 arriving=''
@@ -26,7 +26,8 @@ tables='inet ip'
 pieces() {
     cat <<'PFQ_PIECES'
 sch_htb CONFIG_NET_SCH_HTB qdisc replace dev pfq-probe root htb
-sch_fifo CONFIG_NET_SCHED qdisc replace dev pfq-probe root pfifo limit 10
+sch_prio CONFIG_NET_SCH_PRIO qdisc replace dev pfq-probe root prio
+sch_cake CONFIG_NET_SCH_CAKE qdisc replace dev pfq-probe root cake
 sch_fq_codel CONFIG_NET_SCH_FQ_CODEL qdisc replace dev pfq-probe root fq_codel
 cls_flow CONFIG_NET_CLS_FLOW filter add dev pfq-probe parent ffff: protocol all prio 4 handle 1 flow hash keys dst divisor 16
 PFQ_PIECES
@@ -34,28 +35,26 @@ PFQ_PIECES
 
 queues() {
     cat <<'PFQ_QUEUES'
-qdisc add dev eth0.2417 root handle 1: stab linklayer ethernet mtu 2048 tsize 2048 mpu 88 overhead 28 htb default 20
+qdisc add dev eth0.2417 root handle 1: stab linklayer ethernet mtu 2048 tsize 2048 mpu 88 overhead 28 htb default 1
 # out to link backhaul: the model's rate 100000000 bit/s: as the model says; computed it would be 98.8 Mbit/s (98.8 % of 100 Mbit/s of line)
-# burst 14042 bytes: 1 ms at this rate and one full packet
-class add dev eth0.2417 parent 1: classid 1:1 htb rate 100000000bit ceil 100000000bit burst 14042b cburst 14042b quantum 1542
-# express: 10000000 bit/s, 10 % of 100 Mbit/s
-class add dev eth0.2417 parent 1:1 classid 1:10 htb rate 10000000bit ceil 100000000bit burst 1600b cburst 14042b prio 0 quantum 1542
-# express: at most 1000 packets
-qdisc add dev eth0.2417 parent 1:10 handle 10: pfifo limit 1000
-# subscribers: 90000000 bit/s, 90 Mbit/s that the guarantees leave
-class add dev eth0.2417 parent 1:1 classid 1:20 htb rate 90000000bit ceil 100000000bit burst 1600b cburst 14042b prio 1 quantum 1542
+# burst 12500 bytes: 1 ms at this rate; a packet goes on credit
+class add dev eth0.2417 parent 1: classid 1:1 htb rate 100000000bit ceil 100000000bit burst 12500b cburst 12500b quantum 1542
+# a band for each class, in their order
+qdisc add dev eth0.2417 parent 1:1 handle 2: prio bands 2 priomap 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
+# express: an ACK that a later one has overtaken here is dropped; memory for 1000 packets: at most 1000 packets
+qdisc add dev eth0.2417 parent 2:1 handle 10: cake unlimited besteffort flows nonat nowash ack-filter-aggressive no-split-gso raw rtt 100000us memlimit 1024000b
 # subscribers: 1000 ms at 100 Mbit/s, packets of 1542 bytes
-qdisc add dev eth0.2417 parent 1:20 handle 20: fq_codel limit 8107 target 5000us interval 100000us noecn
+qdisc add dev eth0.2417 parent 2:2 handle 20: fq_codel limit 8107 target 5000us interval 100000us noecn
 # subscribers: a queue for each destination address
 filter add dev eth0.2417 parent 20: protocol all prio 1 handle 1 flow hash keys dst divisor 1024
-qdisc add dev eth1 root handle 1: stab linklayer ethernet mtu 2048 tsize 2048 mpu 84 overhead 24 htb default 10
+qdisc add dev eth1 root handle 1: stab linklayer ethernet mtu 2048 tsize 2048 mpu 84 overhead 24 htb default 1
 # out to link transit: computed rate 988000000 bit/s: 98.8 % of 1 Gbit/s of line
-# burst 125038 bytes: 1 ms at this rate and one full packet
-class add dev eth1 parent 1: classid 1:1 htb rate 988000000bit ceil 988000000bit burst 125038b cburst 125038b quantum 1538
-# all: 988000000 bit/s, 988 Mbit/s
-class add dev eth1 parent 1:1 classid 1:10 htb rate 988000000bit ceil 988000000bit burst 1600b cburst 125038b prio 0 quantum 1538
+# burst 123500 bytes: 1 ms at this rate; a packet goes on credit
+class add dev eth1 parent 1: classid 1:1 htb rate 988000000bit ceil 988000000bit burst 123500b cburst 123500b quantum 1538
+# a band for each class, in their order
+qdisc add dev eth1 parent 1:1 handle 2: prio bands 2 priomap 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
 # all: at most 10000 packets
-qdisc add dev eth1 parent 1:10 handle 10: fq_codel limit 10000 target 5000us interval 100000us noecn
+qdisc add dev eth1 parent 2:1 handle 10: fq_codel limit 10000 target 5000us interval 100000us noecn
 PFQ_QUEUES
 }
 
@@ -67,7 +66,7 @@ table ip pfq
 delete table ip pfq
 
 table inet pfq {
-	chain config_f3e748f0937f69f9 {
+	chain config_3cd9097b21592e73 {
 	}
 
 	chain backhaul/is/subscribers {
@@ -96,12 +95,12 @@ table inet pfq {
 	}
 
 	chain backhaul/up/express {
-		meta priority set 1:10 accept
+		meta priority set 2:1 accept
 	}
 
 	chain backhaul/up/subscribers {
 		jump backhaul/test/up
-		meta priority set 1:20 accept
+		meta priority set 2:2 accept
 	}
 
 	chain backhaul/up {
@@ -129,7 +128,7 @@ table inet pfq {
 	}
 
 	chain transit/up/all {
-		meta priority set 1:10 accept
+		meta priority set 2:1 accept
 	}
 
 	chain transit/up {
