@@ -52,7 +52,8 @@ def final(walk: Walk, queues: Mapping[str, int], width: int, every: bool) -> Fin
         bits[start : start + size]
         for start, size in ((_FLAGS, width), (_FLAGS + width, width), (_FLAGS + 2 * width, _TOS), (_FLAGS + 2 * width + _TOS, for_steps))
     )
-    steps = {step: masked(algebra, which, number) for step, number in numbers.items()}
+    told = ((step, masked(algebra, which, number)) for step, number in numbers.items())
+    steps = {step: where for step, where in told if where.satisfiable()}
     return Final(passes | ~run.where, keeps, allows, queued, first, second, with_tos, tos, steps, ~run.where)
 
 

@@ -66,7 +66,7 @@ class Judging:
         packet, moved, bare = statement_translation(self.world, self.statements, packet, spot, among)
         walk = Walk(self.world, spot, Matcher(self.world, spot, packet.view), packet.view, packet.tag)
         walk.through(self.filters, ~bare)
-        last = final(walk, self.queues, self.queue_width, packet.view.notes is not None)
+        last = final(walk, self.queues, self.queue_width, packet.view.wants_notes)
         passed = last.passed
         # Translation needs a state, and so does `scrub reassemble tcp`.
         keeps = (last.keeps | (moved | tracked) & passed) & whole(packet.view) & ~icmp_error(packet.view)

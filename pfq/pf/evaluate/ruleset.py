@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pfq.headers.algebra import Bits, Condition
-from pfq.headers.asking import BLOCK, PASS, Passage, View, Way
+from pfq.headers.asking import BLOCK, PASS, Decision, Passage, View, Way
 from pfq.headers.bits import any_of, choose, constant, masked
 from pfq.headers.fields import DESTINATION, DESTINATION_PORT, SOURCE, SOURCE_PORT
 from pfq.pf.evaluate.devices import Device, Leaf
@@ -53,12 +53,10 @@ class PfRuleset:
         packet = self._arrived(way, view)
         hops: list[Hop] = []
         for spot in self._spots(way):
-            said = len(view.notes or ())
-            packet, tracked = self.normalizing(packet, spot)
+            packet, tracked = self.normalizing(_telling(packet), spot)
             before = _addressing(packet.view)
             judged = self.judging(packet, spot, tracked, packet.algebra.everything)
-            _say_where(view, spot, said)
-            packet = judged.packet
+            packet = _told(judged.packet, view, spot)
             hops.append(Hop(spot, judged.state, judged.marks, judged.allows_options, judged.makers, before, _addressing(packet.view)))
         return self._passages(packet, way.leaves), Memory(way, view, tuple(hops))
 
@@ -89,8 +87,8 @@ class PfRuleset:
         spot = hop.spot
         if reply:
             spot = Spot(spot.interface, IN if spot.direction == OUT else OUT, packet.received_on)
-        said = len(packet.view.notes or ())
-        packet, tracked = self.normalizing(packet, spot)
+        outer = packet.view
+        packet, tracked = self.normalizing(_telling(packet), spot)
         fits = whole(packet.view) & states_icmp(memory.opener, packet.view, self.world.features, reply) & ~packet.strayed
         if reply:
             packet = _answered(packet, hop, fits)
@@ -103,8 +101,7 @@ class PfRuleset:
         found = self._stated(hop, packet, state, reply)
         if (packet.alive & ~state).satisfiable():
             found = _either(state, found, self.judging(packet, spot, tracked, ~state).packet)
-        _say_where(view, spot, said)
-        return found
+        return _told(found, outer, spot)
 
     def _stated(self, hop: Hop, packet: Packet, state: Condition, reply: bool) -> Packet:
         view = packet.view
@@ -163,10 +160,26 @@ class PfRuleset:
         return {leaf: any_of(algebra, listed) for leaf, listed in waits.items()}
 
 
-def _say_where(view: View, spot: Spot, said: int) -> None:
-    """Put the spot into what was noted there: everything behind the first `said` notes."""
-    if view.notes is not None:
-        view.notes[said:] = [replace(note, why=f"{spot.direction} on {spot.interface}: {note.why}") for note in view.notes[said:]]
+def _telling(packet: Packet) -> Packet:
+    """The packet with notes of its own, for one spot."""
+    view = packet.view
+    return replace(packet, view=replace(view, notes=None if view.notes is None else [], regions=None if view.regions is None else {}))
+
+
+def _told(packet: Packet, outer: View, spot: Spot) -> Packet:
+    """The packet with the notes of `outer`, and what was noted at the spot among them, each with the spot's name."""
+    view = packet.view
+
+    def placed(note: Decision) -> Decision:
+        return replace(note, why=f"{spot.direction} on {spot.interface}: {note.why}")
+
+    if outer.notes is not None:
+        outer.notes.extend(placed(note) for note in view.notes or ())
+    if outer.regions is not None:
+        for note, where in (view.regions or {}).items():
+            known = outer.regions.get(placed(note))
+            outer.regions[placed(note)] = where if known is None else known | where
+    return replace(packet, view=replace(view, notes=outer.notes, regions=outer.regions))
 
 
 def _addressing(view: View) -> dict[str, Bits]:

@@ -1,8 +1,8 @@
 """Why a packet is in a queue: the lines that decided, in the order in which pf came to them."""
 
-from pfq.headers.algebra import Exactly
+from pfq.headers.algebra import Condition, Exactly
 from pfq.headers.asking import Decision, Ruleset, later_view, opening_view
-from tests.pf.evaluate.packets import ACK, OUTWARD, UDP, Values, packet, reasons, rules
+from tests.pf.evaluate.packets import ACK, DIAGRAMS, OUTWARD, UDP, Values, exactly, packet, reasons, rules
 from tests.pf.evaluate.test_traps import ALTQ, QUEUES
 
 AFTER = QUEUES.count("\n")
@@ -75,3 +75,12 @@ def test_rules_in_anchors_and_loaded_files_have_their_own_places() -> None:
     places = [str(note.place) for note in reasons(asked, packet())]
     assert places[-1] == "there.conf:3:1"
     assert f"pf.conf:{AFTER + 2}:1" not in places, "the final rule's queue beats the match"
+
+
+def test_among_all_packets_each_reason_knows_which_it_is_about() -> None:
+    asked = rules(QUEUES + "match out on em0 proto tcp set queue (def, ack)\npass\nblock out on em0 proto udp to port 53\n")
+    regions: dict[Decision, Condition] = {}
+    asked.opening(OUTWARD, opening_view(DIAGRAMS, regions=regions))
+    for values in (packet(), packet(tos=0x10), packet(protocol=UDP, port=53), packet(protocol=UDP), packet(header_words=6)):
+        one = exactly(DIAGRAMS, values)
+        assert {note for note, where in regions.items() if (where & one).satisfiable()} == {*reasons(asked, values)}
