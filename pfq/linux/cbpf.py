@@ -116,7 +116,7 @@ class _Path:
         self.since = since
         self.test = test
         self.where = where
-        self.depth = since.depth + 1 if since is not None else 0
+        self.depth: int = since.depth + 1 if since is not None else 0
 
     def then(self, test: Condition) -> "_Path":
         """Where a test holds as well."""

@@ -223,7 +223,7 @@ def _options(words: Words, kind: str) -> Mapping[str, str]:
             found["priomap"] = " ".join(numbers)
         elif word in flags:
             found[word] = ""
-        elif kind in CLASSFUL and not words.done:
+        elif (kind in CLASSFUL or (kind == "cake" and word == "fwmark")) and not words.done:
             found[word] = words.next()
         else:
             found[word] = ""
