@@ -6,7 +6,7 @@ A packet's queue is that of the rule that made its state, or of the last rule th
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from pfq.site.model import Match, Network
+from pfq.site.model import Inside, Match, Network
 from pfq.targets.pf_inbound import allowed
 from pfq.targets.pf_match import Selector
 from pfq.targets.pf_rules import UplinkRules, own_networks
@@ -45,6 +45,25 @@ class AltqRules(UplinkRules):
             about = ""
         return written
 
+    def normalization(self) -> list[Statement]:
+        """On the link's interface, and where flows are tagged by their ports: a fragment that comes in there has none."""
+        written = UplinkRules.normalization(self)
+        if self.dialect.scrub_option or self.dialect.nat_option or not self._tags_first():
+            return written
+        hidden = translated(self.gateway, self.uplink)
+        tagged = [rule.match for rule in self.uplink.classifier.rules if needs_tag(rule.match, hidden)]
+        about: tuple[str, ...] = ("Flows are told apart as they come in: fragments are put together there too.",)
+        for inside in self.gateway.inside:
+            if any((match.ports or match.source_ports) and self._tagged_on(inside, match, hidden) for match in tagged):
+                written.append(Statement(f"scrub in on {self.written(inside.interface)} all", about))
+                about = ()
+        return written
+
+    @staticmethod
+    def _tagged_on(inside: Inside, match: Match, hidden: tuple[Network, ...]) -> bool:
+        """Whether packets that a match with a tag is about may come in by this interface."""
+        return any(overlap(source, item) for source in match.sources for item in (*inside.networks, *hidden))
+
     def _rule(self, index: int, name: str, match: Match, hidden: tuple[Network, ...], about: str) -> list[Statement]:
         queue = self.queue(name)
         about = f"{about} {self._check_dscp(name, match)}".strip()
@@ -56,7 +75,7 @@ class AltqRules(UplinkRules):
         selectors = self._expand(match, index).selectors
         if self._tags_first():
             for inside in self.gateway.inside:
-                if any(overlap(source, item) for source in match.sources for item in (*inside.networks, *hidden)):
+                if self._tagged_on(inside, match, hidden):
                     written += self._passes(f"in on {self.written(inside.interface)} ", selectors, f"tag {tag}", about)
                     about = ""
         seen = dict.fromkeys(Selector(item.af, item.protocol, "all", "") for item in selectors)
