@@ -5,6 +5,8 @@ python -m bench.latency [--profile NAME] [--scenario NAME] [--configuration NAME
 
 import argparse
 import json
+import os
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -21,6 +23,7 @@ from tests.e2e.kernel.kernels import KERNELS, KernelError
 from tests.e2e.kernel.machine import Machine, run
 
 _PROJECT = Path(__file__).parents[2]
+_PATH = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
 _DEFAULT_PROFILES = ("1020/8000", "1020/8000-atm", "128/512", "2000/20000")
 
 
@@ -45,6 +48,9 @@ def measure(task: dict[str, Any], timeout: float) -> list[dict[str, Any]]:
 def _records(profile: Profile, given: argparse.Namespace) -> list[dict[str, Any]]:
     """Measures one line: every configuration in one machine, the idle line first."""
     known = configurations(profile, given.seeds)
+    for each in [each for each in known.values() if each.program and shutil.which(each.program, path=_PATH) is None]:
+        print(f"left out, not installed: {each.name} (Debian package {each.program})", file=sys.stderr)
+        del known[each.name]
     wanted = given.configuration or list(known)
     missing = [name for name in wanted if name not in known]
     if missing:

@@ -4,23 +4,25 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.latency.line import LAN
-from bench.latency.profiles import Profile
+from bench.latency.profiles import ETHERNET_HEADER, Profile
 from bench.latency.seeds import conditioner, french
 from pfq.plan.build import build
 from pfq.site.load import load_text
 from pfq.targets.linux import render
 
-# What is commonly advised for shapers that are not told more: a little below the line for what is sent, a tenth below for what arrives.
+# What is commonly advised for shapers that compute nothing: a little below the line for what is sent, a tenth below for what arrives.
 UP_PERCENT, DOWN_PERCENT = 96, 90
 
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """`script` is run by bash on the gateway (eth0 to the line, eth1 to the hosts). lenient: it may fail in part, which is then said."""
+    """`script` is run by bash on the gateway (eth0 to the line, eth1 to the hosts). lenient: it may fail in part, which is then said.
+    program: what it calls beside ip and tc."""
 
     name: str
     script: str
     lenient: bool = False
+    program: str | None = None
 
 
 def _pfq(profile: Profile, scheduler: str | None) -> str:
@@ -51,10 +53,9 @@ def _rates(profile: Profile) -> tuple[int, int]:
 
 
 def _overhead(profile: Profile) -> str:
-    """tc's stab for the profile's encapsulation, where there is something to say."""
+    """tc's stab where the line has cells; elsewhere a plain htb counts the Ethernet header, and the line does not."""
     wrapping = profile.wrapping
-    layer = "atm" if wrapping.cells == "atm" else "ethernet"
-    return f"stab linklayer {layer} overhead {wrapping.overhead - 14} " if wrapping.cells == "atm" else ""
+    return f"stab linklayer atm overhead {wrapping.overhead - ETHERNET_HEADER} " if wrapping.cells == "atm" else ""
 
 
 def _htb(profile: Profile) -> str:
@@ -110,8 +111,8 @@ def configurations(profile: Profile, seeds: Path | None) -> dict[str, Configurat
         found.append(Configuration("conditioner", conditioner(seeds, up, down), lenient=True))
         found.append(Configuration("french", french(seeds, profile.up * 988 // 1_000_000, profile.wrapping.best_mtu(profile.mtu)), lenient=True))
     found += [
-        Configuration("wondershaper", _wondershaper(profile), lenient=True),
-        Configuration("fireqos", _fireqos(profile), lenient=True),
+        Configuration("wondershaper", _wondershaper(profile), lenient=True, program="wondershaper"),
+        Configuration("fireqos", _fireqos(profile), lenient=True, program="fireqos"),
         Configuration("htb+fq_codel", _htb(profile)),
         Configuration("cake", _cake(profile)),
         Configuration("pfq", _pfq(profile, None)),

@@ -13,7 +13,7 @@ BUFFER_MS, LEAST_BUFFER, MOST_BUFFER = 800, 16, 1000
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A line: bit/s each way and its encapsulation. seconds: of settling before anything is counted; interval: milliseconds between pings."""
+    """A line: bit/s each way and its encapsulation. settle: seconds before anything is counted; interval: milliseconds between pings."""
 
     name: str
     up: int
