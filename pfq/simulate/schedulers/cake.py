@@ -81,10 +81,11 @@ class _Costs(dict[int, int]):
 class Cake(Discipline):
     """classes: the tin's number by class index."""
 
-    __slots__ = ("classes", "costs", "count", "failsafe", "kind", "memory", "most_memory", "random", "time_next", "tins")
+    __slots__ = ("classes", "costs", "count", "failsafe", "kind", "memory", "most_memory", "random", "thins", "time_next", "tins")
 
     def __init__(self, kind: CakeKind, classes: list[int], random: Random) -> None:
         self.kind = kind
+        self.thins = kind.ack_filter != "no-ack-filter"
         self.random = random
         sides, blind = _SIDES[kind.fairness], kind.fairness == "flowblind"
         self.tins = [
@@ -122,7 +123,10 @@ class Cake(Discipline):
 
     def enqueue(self, now: int, packet: Packet) -> bool:
         tin = self.classes[packet[1]]
-        flow = tin.table.find(packet[2])
+        key, table = packet[2], tin.table
+        flow = table.places.get(key)
+        if flow is None or flow.tag != key or not flow.stand:
+            flow = table.find(key)
         if not tin.count:
             tin.time_next = tin.time_next if tin.time_next > now else now
             if not self.count and self.time_next < now:
@@ -135,29 +139,41 @@ class Cake(Discipline):
         self.memory += _SMALL_MEMORY if packet[0] <= _SMALL else _MEMORY
         if packet[6] is not None:
             flow.acks += 1
-        if flow.acks > 1 and self.kind.ack_filter != "no-ack-filter":
-            self._filter(now, tin, flow)
+            if flow.acks > 1 and self.thins:
+                self._filter(now, tin, flow)
         stand = flow.stand
-        if stand in (NONE, DECAYING):
-            if stand == DECAYING:
-                tin.decaying.remove(flow)
-            tin.new.append(flow)
-            flow.stand = SPARSE
-            tin.sparse += 1
-            flow.deficit = tin.quantum * (65535 // tin.table.load(flow)) >> 16
-        elif stand == WAITING:
+        if stand != BULK and stand != SPARSE:  # noqa: PLR1714 - a set would be made for every packet
+            self._join(tin, flow)
+        if self.memory > self.most_memory:
+            self._overflow(now)
+        return True
+
+    @staticmethod
+    def _join(tin: Tin, flow: CakeFlow) -> None:
+        """A flow that was empty has a packet: it goes before those with a backlog, or takes up its place among them."""
+        if flow.stand == WAITING:
             # Empty until now, counted as sparse, but in the bulk rotation.
             flow.stand = BULK
             tin.sparse -= 1
             tin.bulk += 1
             tin.table.count_bulk(flow, 1)
-        while self.memory > self.most_memory:
-            self._overflow(now)
-        return True
+            return
+        if flow.stand == DECAYING:
+            tin.decaying.remove(flow)
+        tin.new.append(flow)
+        flow.stand = SPARSE
+        tin.sparse += 1
+        flow.deficit = tin.quantum * (65535 // tin.table.load(flow)) >> 16
 
     def _take(self, tin: Tin, flow: CakeFlow) -> Packet:
+        # As _forget, but without a call.
         packet = flow.queue.popleft()
-        self._forget(tin, flow, packet)
+        flow.backlog -= packet[7]
+        tin.count -= 1
+        self.count -= 1
+        self.memory -= _SMALL_MEMORY if packet[0] <= _SMALL else _MEMORY
+        if packet[6] is not None:
+            flow.acks -= 1
         return packet
 
     def _forget(self, tin: Tin, flow: CakeFlow, packet: Packet) -> None:
@@ -169,15 +185,16 @@ class Cake(Discipline):
             flow.acks -= 1
 
     def _overflow(self, now: int) -> None:
-        """Memory is used up: the oldest packet of the flow with the most bytes goes."""
-        tin, flow = max(
-            ((tin, flow) for tin in self.tins for flow in (*tin.new, *tin.old) if flow.queue), key=lambda pair: pair[1].backlog,
-        )
-        packet = self._take(tin, flow)
-        flow.cobalt.full(now, tin.numbers)
-        tin.drops += 1
-        if self.kind.ingress:
-            self._charge(tin, packet, now, True)
+        """Memory is used up: the oldest packets of the flow with the most bytes go."""
+        while self.memory > self.most_memory:
+            tin, flow = max(
+                ((tin, flow) for tin in self.tins for flow in (*tin.new, *tin.old) if flow.queue), key=lambda pair: pair[1].backlog,
+            )
+            packet = self._take(tin, flow)
+            flow.cobalt.full(now, tin.numbers)
+            tin.drops += 1
+            if self.kind.ingress:
+                self._charge(tin, packet, now, True)
 
     def _filter(self, now: int, tin: Tin, flow: CakeFlow) -> None:
         """The last packet of the flow makes an older pure ACK needless: the older of two such goes, or (aggressive) the one right before it."""
@@ -343,12 +360,24 @@ class CakeLeaf(Cake):
         return self.tins[0].drops
 
     def dequeue(self, now: int) -> Packet | None:
-        head = self.head
-        if head is None:
-            return super().dequeue(now)
-        self.head = None
-        self.count -= 1
-        return head
+        if self.head is not None:
+            head, self.head = self.head, None
+            self.count -= 1
+            return head
+        if not self.count:
+            return None
+        tin = self.tins[0]
+        if tin.new and not tin.decaying:
+            flow = tin.new[0]
+            queue, cobalt = flow.queue, flow.cobalt
+            if queue and flow.deficit > 0 and not cobalt.count and not cobalt.chance and now - queue[0][8] <= tin.numbers.target:
+                # What happens to most packets, made short; see _serve.
+                cobalt.dropping = False
+                cobalt.drop_next = now + tin.numbers.interval
+                packet = self._take(tin, flow)
+                flow.deficit -= packet[7]
+                return packet
+        return super().dequeue(now)
 
     def peek(self, now: int) -> Packet | None:
         """The next packet, which is then past COBALT (qdisc_peek_dequeued)."""
