@@ -299,7 +299,7 @@ _LINK_KEYS = {
     "up": Key(_RATE, "Rate towards the Internet, as the modem reports it or the contract says.", required=True),
     "down": Key(_RATE, "Rate from the Internet; without it, downloads are not shaped and no ACK demand is computed."),
     "encapsulation": Key(Choice("an encapsulation", list(ENCAPSULATIONS)), "What the line wraps round an IP packet; 'ethernet' if left out."),
-    "policy": Key(POLICY_NAME, "The policy; 'default' (express, then ICMP and DNS, then the rest, shared fairly) if left out."),
+    "policy": Key(POLICY_NAME, "The policy; 'default' (ICMP and DNS, then express, then the rest, shared fairly) if left out."),
     "ipv6": Key(Flag(), "Whether the line carries IPv6; true if left out."),
     "mtu": Key(Whole("an MTU", 576, 1500), "Largest IP packet (bytes); computed from the encapsulation if left out."),
     "segments_per_ack": Key(Whole("segments for an ACK", 1, 64), "Full segments that one ACK answers; 2 if left out (RFC 5681)."),

@@ -162,7 +162,7 @@ CASES = {
     "group": (MODEL.replace("em0", "egress"), "group", 6, 13, "queue_on = 'em0'"),
     "VLAN of FreeBSD": (attached('"vlan5"', "freebsd-14"), "unsupported", 6, 13, "queue_on"),
     "queue lost on the way": (attached('{ interface = "tun0", queue_on = "em0" }'), "unsupported", 6, 27, "on the interface itself"),
-    "cbq after Linux 6.2": (attached('{ interface = "eth0", scheduler = "cbq" }', "linux-6.3"), "unsupported", 6, 47, "it has htb, prio, hfsc, cake"),
+    "cbq after Linux 6.2": (attached('{ interface = "eth0", scheduler = "cbq" }', "linux-6.3"), "unsupported", 6, 47, "it has prio, htb, hfsc, cake"),
     "hfsc before OpenBSD 3.4": (attached('{ interface = "em0", scheduler = "hfsc" }', "openbsd-3.3"), "unsupported", 6, 46, "it has priq, cbq"),
     "leaf outside Linux": (attached('{ interface = "em0", leaf = "sfq" }'), "unsupported", 6, 41, "it is for Linux"),
     "no arrival queue": (attached('{ interface = "em0", shape_down = "ingress" }'), "unsupported", 6, 47, "shape_down = 'inside'"),

@@ -13,12 +13,13 @@ def check(model: Model) -> list[Finding]:
     for gateway, uplink, _, _ in model.uplinks():
         if uplink.scheduler not in _STRICT:
             continue
-        greedy = [queue for queue in uplink.up.leaves() if not queue.express and queue.ceiling is None]
+        # The built-in policy's ICMP and DNS (classes without a place in the model) cannot fill a line.
+        greedy = [queue for queue in uplink.up.leaves() if not queue.express and queue.ceiling is None and queue.path]
         if len(greedy) < 2:
             continue
         names = ", ".join(queue.name for queue in greedy[:-1])
         message = f"{gateway.name}: {uplink.scheduler} serves {greedy[-1].name} only while {names} have nothing to send"
-        hint = "leave `scheduler` out or choose htb, hfsc or cbq, which keep a part for every class"
+        hint = "choose htb, hfsc or cbq, which keep a part for every class"
         path = (*uplink.path, "scheduler") if uplink.scheduler_given else uplink.path
         found.append(model.place(path).finding(message, hint))
     return found
