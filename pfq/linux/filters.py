@@ -34,7 +34,7 @@ def run(filters: Sequence[Filter], packet: Packet, where: Condition) -> Outcome:
     redirected: list[tuple[str, Condition, Filter]] = []
     left = where
     over: dict[int, Condition] = {}
-    for each in sorted(filters, key=lambda own: (own.preference, own.handle)):
+    for each in sorted(filters, key=lambda own: (own.preference, own.handle if isinstance(own.test, U32) else 0)):
         if not left.satisfiable():
             break
         asked = left & _of_protocol(each, packet)

@@ -186,6 +186,16 @@ class TcReader:
                 kind = word
         if not device:
             raise words.wrong("the device is missing")
+        if verb == "listed":
+            if words.take("chain"):
+                words.next()
+            if words.done or words.line.split("fh ")[-1].split()[1:2] == ["ht"]:
+                # The preference itself, and u32's own tables.
+                return
+            if words.take("handle"):
+                handle_text = words.next()
+            if kind == "u32" and words.take("fh"):
+                handle_text = words.next()
         parent = ARRIVING if parent in (INGRESS, 0xFFFF0000) else ROOT if parent is None else parent
         if verb in ("del", "delete"):
             self.devices.filters = [
@@ -205,9 +215,16 @@ class TcReader:
         number = 0
         if handle_text and kind not in ("fw",):
             number = int(handle_text.rpartition(":")[2] or "0", 16)
-        self.devices.filters.append(
-            Filter(device, parent, protocol, preference or next(self._preferences), number, found.test, classid, done, words.place, words.line)
-        )
+        preference = preference or next(self._preferences)
+        new = Filter(device, parent, protocol, preference, number, found.test, classid, done, words.place, words.line)
+        # cls_bpf and cls_basic put a new one before those of the same preference; a listing has them in the order in which they are asked.
+        self._insert(new, first=kind in ("bpf", "basic") and verb != "listed")
+
+    def _insert(self, new: Filter, first: bool) -> None:
+        """A filter behind the others, or before those of its preference."""
+        filters, place = self.devices.filters, (new.device, new.parent, new.preference)
+        same = (index for index, each in enumerate(filters) if first and (each.device, each.parent, each.preference) == place)
+        filters.insert(next(same, len(filters)), new)
 
 
 def _options(words: Words, kind: str) -> Mapping[str, str]:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from ipaddress import ip_network
 
+from pfq.linux.cbpf import fault
 from pfq.linux.nft_names import NAMES
 from pfq.linux.queues import U32, Action, Basic, Bytecode, Everything, Fields, Fw, Key, Meta, Test
 from pfq.linux.tc_words import Words
@@ -39,6 +40,10 @@ def _packed(value: int, mask: int, offset: int, width: int, relative: bool) -> K
     return Key((value & mask) << shift, mask << shift, offset & ~3, relative)
 
 
+# What a listing says beside the keys, and how many words follow. `key ht 800 bkt 0` is where the filter stands, in the one table that is modelled.
+_U32_REMARKS = {"order": 1, "fh": 1, "key": 4, "terminal": 0, "not_in_hw": 0, "chain": 1}
+
+
 def u32(words: Words) -> Matched:
     """match SELECTOR ...; what comes before `action` or `classid`."""
     keys: list[Key] = []
@@ -46,16 +51,23 @@ def u32(words: Words) -> Matched:
     classid = None
     while not words.done and words.now not in ("action", "police"):
         word = words.next()
-        if word == "match":
+        if word == "match" and "/" in words.now:
+            # As listed: match 00100000/00ff0000 at 0
+            value, _, mask = words.next().partition("/")
+            offset, relative = _offset(words) if words.take("at") else (0, False)
+            keys.append(Key(int(value, 16), int(mask, 16), offset, relative))
+        elif word == "match":
             selector = words.next()
             if selector == "mark":
                 mark = words.number(), words.number()
             else:
                 keys += _u32_match(words, selector)
-        elif word in ("classid", "flowid"):
-            classid = words.handle()
-        elif word == "order":
-            words.next()
+        elif word in ("classid", "flowid", "*flowid"):
+            # `terminal flowid not_in_hw`: it ends the search, and names no class.
+            classid = words.handle() if words.now != "not_in_hw" else None
+        elif word in _U32_REMARKS:
+            for _ in range(_U32_REMARKS[word]):
+                words.next()
         else:
             raise words.not_modelled(f"u32 {word}")
     return Matched(U32(tuple(keys), mark), classid)
@@ -147,9 +159,15 @@ def _classid(words: Words) -> int | None:
 
 def matchall(words: Words, handle_text: str) -> Matched:
     """Every packet."""
-    classid = _classid(words)
-    if words.take("skip_hw", "skip_sw", "not_in_hw", "in_hw"):
-        pass
+    classid = None
+    while not words.done and words.now not in ("action", "police"):
+        if words.take("classid", "flowid"):
+            classid = words.handle()
+        elif words.take("(rule"):
+            words.next()
+            words.next()
+        elif not words.take("skip_hw", "not_in_hw", "in_hw"):
+            raise words.not_modelled(f"matchall {words.next()}")
     return Matched(Everything(), classid)
 
 
@@ -184,6 +202,9 @@ def _program(words: Words) -> tuple[tuple[int, int, int, int], ...]:
             raise ValueError
     except ValueError:
         raise words.wrong("this is no bytecode") from None
+    wrong = fault(program)  # type: ignore[arg-type]
+    if wrong:
+        raise words.not_modelled(f"{wrong} of this program")
     return program  # type: ignore[return-value]
 
 
@@ -281,6 +302,9 @@ def actions(words: Words) -> tuple[Action, ...]:
         word = words.next()
         if word != "action":
             raise words.not_modelled(f"{word!r} in a filter")
+        if words.take("order"):
+            # As listed: `action order 1: mirred (Egress Redirect to device ifb0) stolen`.
+            words.next()
         kind = words.next()
         own = _ACTIONS.get(kind)
         if own is None:
@@ -294,20 +318,27 @@ def actions(words: Words) -> tuple[Action, ...]:
 
 
 def _remarks(words: Words) -> None:
-    while words.take("index", "cookie"):
-        words.next()
-    words.take("random")
+    """What a listing says beside an action."""
+    while not words.done:
+        if words.take("index", "ref", "bind", "cookie", "hw_stats", "used_hw_stats"):
+            words.next()
+        elif words.take("random"):
+            # type none pass val 0
+            for _ in range(5):
+                words.next()
+        elif not words.take("not_in_hw", "no_percpu"):
+            return
 
 
 def _control(words: Words, usual: str) -> str:
     control = usual
-    while not words.done and (words.now in _CONTROLS or words.now in ("index", "cookie")):
-        if words.now in ("index", "cookie"):
-            _remarks(words)
-            continue
-        control = _CONTROLS[words.next()]
+    _remarks(words)
+    while not words.done and (words.now in _CONTROLS or words.now == "stolen"):
+        word = words.next()
+        control = _CONTROLS.get(word, word)
         if control == "reclassify":
             raise words.not_modelled("reclassify")
+        _remarks(words)
     return control
 
 
@@ -323,6 +354,12 @@ def _gact(words: Words) -> Action:
 def _mirred(words: Words) -> Action:
     direction, device = "egress", ""
     redirect = False
+    if words.now.startswith("("):
+        # (Egress Redirect to device ifb0)
+        direction, redirect = words.next().lstrip("(").lower(), words.next() == "Redirect"
+        words.next()
+        words.next()
+        device = words.next().rstrip(")")
     while not words.done and words.now in ("egress", "ingress", "redirect", "mirror", "dev", "index"):
         word = words.next()
         if word in ("egress", "ingress"):
@@ -356,8 +393,11 @@ def _skbedit(words: Words) -> Action:
 
 
 def _ctinfo(words: Words) -> Action:
-    mask = None
-    while not words.done and words.now in ("cpmark", "dscp", "zone"):
+    mask, control = None, ""
+    while not words.done and (words.now in ("cpmark", "dscp", "zone") or words.now in _CONTROLS or words.now in ("index", "ref", "bind")):
+        if words.now in _CONTROLS or words.now in ("index", "ref", "bind"):
+            control = _control(words, control)
+            continue
         word = words.next()
         if word == "cpmark":
             mask = words.number() if words.now[:1].isdigit() else 0xFFFFFFFF
@@ -365,7 +405,7 @@ def _ctinfo(words: Words) -> Action:
             continue
         else:
             raise words.not_modelled(f"ctinfo {word}")
-    return Action("ctinfo", _control(words, "pipe"), mark=None if mask is None else (0, mask))
+    return Action("ctinfo", control or "pipe", mark=None if mask is None else (0, mask))
 
 
 def _connmark(words: Words) -> Action:
@@ -380,8 +420,14 @@ _POLICE = ("rate", "burst", "buffer", "maxburst", "mtu", "peakrate", "avrate", "
 def _police(words: Words) -> Action:
     """What keeps to the rate goes on as `conform-exceed A/B` or by default says."""
     control = "pass"
+    if words.now.startswith("0x"):
+        words.next()
     while not words.done:
-        if words.now in _POLICE:
+        _remarks(words)
+        if words.take("action"):
+            exceeding, slash, conforming = words.next().partition("/")
+            control = _CONTROLS.get(conforming, "pass") if slash else "pass"
+        elif words.now in _POLICE:
             words.next()
             words.next()
         elif words.now == "conform-exceed":
