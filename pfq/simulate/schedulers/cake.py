@@ -258,7 +258,9 @@ class Cake(Discipline):
     def dequeue(self, now: int) -> Packet | None:
         if not self.count or (self.time_next > now and self.failsafe > now):
             return None
-        first = True
+        return self._search(now, True)
+
+    def _search(self, now: int, first: bool) -> Packet | None:
         while self.count:
             tin = self._tin(now)
             if tin is None:
@@ -367,7 +369,11 @@ class CakeLeaf(Cake):
         if not self.count:
             return None
         tin = self.tins[0]
-        if tin.new and not tin.decaying:
+        first = True
+        if tin.decaying and tin.decaying[0].deficit > 0:
+            self._rest(tin, tin.decaying[0], tin.decaying, now)
+            first = False
+        if tin.new and not (first and tin.decaying):
             flow = tin.new[0]
             queue, cobalt = flow.queue, flow.cobalt
             if queue and flow.deficit > 0 and not cobalt.count and not cobalt.chance and now - queue[0][8] <= tin.numbers.target:
@@ -377,12 +383,12 @@ class CakeLeaf(Cake):
                 packet = self._take(tin, flow)
                 flow.deficit -= packet[7]
                 return packet
-        return super().dequeue(now)
+        return self._search(now, first)
 
     def peek(self, now: int) -> Packet | None:
         """The next packet, which is then past COBALT (qdisc_peek_dequeued)."""
         if self.head is None:
-            self.head = super().dequeue(now)
+            self.head = self.dequeue(now)
             if self.head is not None:
                 self.count += 1
         return self.head
