@@ -60,6 +60,8 @@ class Answers:
         """Which packets each line decided about."""
         found: dict[Place, Condition] = {}
         for line, where in self.regions[moment].items():
+            if not line.text:
+                continue
             found[line.place] = found[line.place] | where if line.place in found else where
         return found
 
@@ -158,7 +160,8 @@ class Witness:
 
 
 def _places(said: Said) -> frozenset[Place]:
-    return frozenset(line.place for line in said.lines)
+    # What no line decided has no text.
+    return frozenset(line.place for line in said.lines if line.text)
 
 
 class Pair:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from pfq.diagnostics import Diagnostic, Refused, refuse
-from pfq.headers.diagrams import Diagrams
 from pfq.parity.gateways import ruleset_of
 from pfq.parity.judging import Verdict, judge
 from pfq.plan.model import Gateway, Plan
@@ -37,6 +36,8 @@ def verify(plan: Plan, texts: Mapping[str, Mapping[str, str]], progress: Callabl
             faults += refused.diagnostics
     if faults:
         raise Refused(faults)
+    from pfq.headers.diagrams import Diagrams
+
     diagrams = Diagrams()
     found = []
     for gateway in plan.gateways:
