@@ -257,7 +257,11 @@ def basic(words: Words, handle_text: str) -> Matched:
             classid = words.handle()
         elif word == "match":
             tests += _ematches(words)
-        else:
+        elif word.startswith("meta(") or word == "not":
+            # As listed: meta(priority gt 131071)
+            words.back()
+            tests += _ematches(words)
+        elif word != "not_in_hw":
             raise words.not_modelled(f"basic {word}")
     return Matched(Basic(tuple(tests)), classid)
 
@@ -424,6 +428,8 @@ def _police(words: Words) -> Action:
         words.next()
     while not words.done:
         _remarks(words)
+        if words.now == "action" and words.ahead() == "order":
+            break
         if words.take("action"):
             exceeding, slash, conforming = words.next().partition("/")
             control = _CONTROLS.get(conforming, "pass") if slash else "pass"

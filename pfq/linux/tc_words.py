@@ -50,6 +50,10 @@ class Words:
         self._at += 1
         return word
 
+    def ahead(self) -> str:
+        """The word after this one, '' if there is none."""
+        return self._words[self._at + 1][0] if self._at + 1 < len(self._words) else ""
+
     def back(self) -> None:
         """One word back."""
         self._at -= 1

@@ -31,10 +31,7 @@ from tests.linux.flows import FIRST, LATER_ONE, asked, classes
 
 pytestmark = pytest.mark.kernel
 
-_NAMES = (
-    "htb, NAT, 1:1, on arrival", "prio, NAT, inside", "cake, NAT, on arrival", "hfsc, nested, on arrival", "VLAN, excluded networks",
-    "IPv4 only, PPPoE, inbound policy", "rulesets/adsl-pppoe server",
-)  # fmt: skip
+_NAMES = ("htb, NAT, 1:1, on arrival", "prio, NAT, inside", "cake, NAT, on arrival", "VLAN, excluded networks", "rulesets/adsl-pppoe server")
 _NOP = b"\x01\x01\x01\x01"
 _HEADERS = (
     (), (crafted.HOP_BY_HOP,), (crafted.DESTINATION_OPTIONS,), (crafted.FRAGMENT,), (crafted.HOP_BY_HOP, crafted.DESTINATION_OPTIONS),
