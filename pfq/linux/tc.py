@@ -6,7 +6,8 @@ from itertools import count
 from pfq.diagnostics import Place
 from pfq.linux.faults import Faults, Skip
 from pfq.linux.queues import ARRIVING, INGRESS, LEAVING, ROOT, Devices, Filter, Qdisc, QueueClass
-from pfq.linux.tc_filters import TESTS, actions
+from pfq.linux.tc_actions import actions
+from pfq.linux.tc_filters import TESTS
 from pfq.linux.tc_words import Words, handle
 
 # Disciplines whose classes are modelled; those that are one queue, or queues of flows; those that are filters only.
