@@ -44,7 +44,8 @@ def linux(rules: list[tuple[str, str, int, str]]) -> str:
         f"    ip saddr {net} {protocol} dport {port} meta priority set 1:{QUEUES.index(queue) + 2} accept\n" for protocol, net, port, queue in reversed(rules)
     )
     return (
-        f"#!/bin/sh\ntc -batch - <<'EOF'\nqdisc add dev em0 root handle 1: htb default 1\nclass add dev em0 parent 1: classid 1:1 htb rate 100mbit\n{queues}EOF\n"
+        f"#!/bin/sh\ntc -batch - <<'EOF'\n"
+        f"qdisc add dev em0 root handle 1: htb default 1\nclass add dev em0 parent 1: classid 1:1 htb rate 100mbit\n{queues}EOF\n"
         f"nft -f - <<'EOF'\ntable inet t {{\n  chain out {{\n    type filter hook postrouting priority -150; policy accept;\n"
         f"    oifname \"em0\" jump classify\n  }}\n  chain classify {{\n{lines}  }}\n}}\nEOF\n"
     )
