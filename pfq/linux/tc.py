@@ -164,7 +164,7 @@ class TcReader:
     # --- filters
 
     def _filter(self, words: Words, verb: str, device: str, hook: str) -> None:
-        parent: int | None = {"ingress": ARRIVING, "egress": LEAVING}.get(hook)
+        parent: int | None = {"ingress": ARRIVING, "egress": LEAVING}.get(hook, handle(hook) if hook else None)
         protocol, preference, handle_text, kind = "all", 0, "", ""
         while not words.done and not kind:
             word = words.next()

@@ -85,7 +85,8 @@ def _filter(row: dict[str, Any], options: dict[str, Any], place: Place, faults: 
     number = options.get("fh") or options.get("handle")
     if not options or "ht_divisor" in options:
         return ""
-    head = f"filter parent {row.get('parent', 'root')} protocol {row.get('protocol', 'all')} pref {row.get('pref', 0)} {kind} chain {row.get('chain', 0)}"
+    parent = f"parent {row['parent']} " if row.get("parent") else ""
+    head = f"filter {parent}protocol {row.get('protocol', 'all')} pref {row.get('pref', 0)} {kind} chain {row.get('chain', 0)}"
     own: list[str] = [f"handle {number:#x}" if isinstance(number, int) else f"handle {number}"] if number is not None else []
     if kind == "bpf":
         raise faults.not_modelled("a bpf program in JSON, which has not its bytecode", place, "list the filters without -j")

@@ -17,7 +17,10 @@ def _listings(lab: Lab) -> dict[str, dict[str, str]]:
         command = ["nft", *options, "list", "ruleset"] if options else ["nft", "-s", "list", "ruleset"]
         found[kind][" ".join(command)] = lab.run_gateway(command, settle=False).stdout
     for name in lab.devices():
-        for what in ("qdisc show", "class show", "filter show", "filter show {} ingress"):
+        shown = lab.run_gateway(["tc", "qdisc", "show", "dev", name], settle=False).stdout
+        # Filters below the root are listed only where one asks for their parent.
+        inner = [line.split()[2] for line in shown.splitlines() if line.split()[1] in ("prio", "htb", "hfsc") and " root " not in line]
+        for what in ("qdisc show", "class show", "filter show", "filter show {} ingress", *(f"filter show {{}} parent {handle}" for handle in inner)):
             words, _, hook = what.partition(" {}")
             command = ["tc", *words.split(), "dev", name, *hook.split()]
             text = lab.run_gateway(command, settle=False).stdout
