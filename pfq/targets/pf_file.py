@@ -48,7 +48,7 @@ def complete_header(plan: Plan, gateway: Gateway, dialect: Dialect) -> list[str]
     if dialect.kernel:
         lines.append(dialect.kernel)
     if not filtered:
-        lines.append("It filters nothing: everything passes, as before.")
+        lines.append("It filters nothing; but pf, once it is on, drops packets with IP options that no rule allows (allow-opts, pf.conf(5)).")
     else:
         lines.append(f"It filters what comes in from {', '.join(filtered)}; everything else passes.")
     return lines

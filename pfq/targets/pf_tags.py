@@ -41,7 +41,8 @@ def loses_source_port(match: Match, gateway: Gateway, uplink: Uplink) -> bool:
         return False
     version = 4 if isinstance(uplink.nat, bool) else uplink.nat.version
     inside = any(item.version == version for arm in gateway.inside for item in arm.networks)
-    return inside and match.family in (None, version) and not match.sources and (not match.destinations or any(d.version == version for d in match.destinations))
+    reachable = not match.destinations or any(item.version == version for item in match.destinations)
+    return inside and match.family in (None, version) and not match.sources and reachable
 
 
 def visible_sources(match: Match, hidden: tuple[Network, ...]) -> tuple[Network, ...]:
