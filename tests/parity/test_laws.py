@@ -42,9 +42,9 @@ def test_random_models_for_linux() -> None:
 
 @pytest.mark.slow
 def test_many_random_models_for_pf() -> None:
-    assert sum(judged(seed, PF) for seed in range(600, 700)) > 100
+    assert sum(judged(seed, PF) for seed in range(600, 650)) > 50
 
 
 @pytest.mark.slow
 def test_more_random_models_for_linux() -> None:
-    assert sum(judged(seed, LINUX) for seed in range(600, 615)) > 10
+    assert sum(judged(seed, LINUX) for seed in range(600, 606)) > 3
