@@ -38,6 +38,7 @@ def run(arguments: Namespace) -> int:
     """Explain. Raises Refused for broken use and input, and for what is not modelled."""
     from pfq.parity import explain
     from pfq.parity.packet_text import PacketFault
+    from pfq.parity.proof import Disagreement
 
     if not arguments.packets and arguments.pcap is None:
         raise refuse("no-packet", "no packet is given", hint="--packet 'tcp 192.168.1.5:40000 > 198.51.100.7:443 ack len 0', or --pcap FILE")
@@ -49,7 +50,10 @@ def run(arguments: Namespace) -> int:
         sys.stderr.write(f"pfq: this packet is not understood:\n{fault.shown()}")
         return BROKEN
     is_site = arguments.system is None and (arguments.subject.endswith(".toml") or arguments.subject == "-")
-    found = list(_of_site(arguments, steps) if is_site else _of_ruleset(arguments, steps))
+    try:
+        found = list(_of_site(arguments, steps) if is_site else _of_ruleset(arguments, steps))
+    except Disagreement as wrong:
+        raise refuse("internal", f"the evaluation of one packet goes wrong: {wrong}", hint="this is a fault of pfq's") from None
     sys.stdout.write(explain.as_json(found) if arguments.format == "json" else explain.as_text(found))
     return FINE
 

@@ -92,7 +92,7 @@ def _outcomes(party: Party, passages: Mapping[Passage, Condition]) -> dict[Resul
 
 
 def tell(party: Party, values: Mapping[str, int], moment: Moment) -> Said:
-    """What a party says about one packet."""
+    """What a party says about one packet. Raises Disagreement if that is not one thing."""
     algebra = Exactly(values)
     first: list[Decision] = []
     passages, memory = party.ruleset.opening(party.way, opening_view(algebra, first))
@@ -100,7 +100,10 @@ def tell(party: Party, values: Mapping[str, int], moment: Moment) -> Said:
     if moment != "first":
         reply = moment == "reply"
         passages = party.ruleset.following(memory, party.way.back() if reply else party.way, later_view(algebra, reply, later))
-    (passage,) = (passage for passage, where in passages.items() if where.satisfiable())
+    possible = [passage for passage, where in passages.items() if where.satisfiable()]
+    if len(possible) != 1:
+        raise Disagreement(f"{dict(values)}: {len(possible)} answers for one packet")
+    (passage,) = possible
     once = tuple(dict.fromkeys(first)), tuple(dict.fromkeys(later))
     return Said(party.read(passage), passage, once[0] if moment == "first" else once[1], () if moment == "first" else once[0])
 
