@@ -11,7 +11,7 @@ from pfq.headers.asking import BLOCK, Passage, Way, later_view, opening_view
 from pfq.headers.diagrams import Diagrams
 from pfq.parity.judging import belongs
 from pfq.parity.ordinary import begins_no_flow, is_answer, well_formed_flow, well_formed_packet
-from pfq.parity.proof import MOMENTS, Moment, Pair, Party, Witness, answers, differences, within
+from pfq.parity.proof import MOMENTS, Moment, Pair, Party, Witness, answers, deciding, differences, within
 from pfq.parity.reference import is_later_fragment
 from pfq.parity.rulesets import Loaded, load
 from pfq.parity.show import annotation, packets, witness_json, witness_lines
@@ -29,6 +29,10 @@ class Waits:
 
     blocked: bool
     queues: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def kind(self) -> object:
+        return self.blocked, frozenset(queue for _, queue in self.queues)
 
     def __str__(self) -> str:
         if self.blocked:
@@ -67,7 +71,8 @@ def compare(paths: Sequence[str], arguments: Namespace, progress: Callable[[str]
     for way in ways:
         progress(f"{way[0].enters or SELF} to {way[0].leaves or SELF}")
         for witness in _witnesses(diagrams, (one, other), way, queues, interfaces):
-            known = causes.setdefault(witness.cause, Change(way, witness))
+            cause = (witness.outcomes, deciding(witness.one), deciding(witness.other))
+            known = causes.setdefault(cause, Change(way, witness))
             if known.witness is not witness:
                 known.also.append((way[0], witness.moment))
     return Comparison(one, other, ways, tuple(causes.values()))

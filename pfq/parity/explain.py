@@ -65,6 +65,10 @@ class Waits:
 
     blocked: bool
 
+    @property
+    def kind(self) -> object:
+        return self.blocked
+
     def __str__(self) -> str:
         return "blocked" if self.blocked else "passed"
 

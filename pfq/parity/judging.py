@@ -10,7 +10,7 @@ from pfq.headers.bits import any_of, masked, same
 from pfq.parity.cases import Case, cases, flows, usual_hosts
 from pfq.parity.ordinary import QUESTIONS, QUESTIONS6, begins_no_flow, is_answer, well_formed_packet
 from pfq.parity.outcomes import Outcome, Trees, trees_of
-from pfq.parity.proof import MOMENTS, Answers, Difference, Moment, Pair, Party, Witness, answers, differences, within
+from pfq.parity.proof import MOMENTS, Answers, Difference, Moment, Pair, Party, Witness, answers, deciding, differences, within
 from pfq.parity.reference import DOWN, UP, Reference, is_begun, is_later_fragment
 from pfq.parity.unavoidable import dropped_by_nature, fragments_left_out, together, unavoidable
 from pfq.parity.witness import FAR, Usual, usual
@@ -56,12 +56,19 @@ def judge(plan: Plan, gateway: Gateway, uplink: Uplink, ruleset: Ruleset, diagra
             if finding.names and set(finding.names) <= set(plan.accept):
                 verdict.accepted.setdefault(finding.names, finding)
                 continue
-            known = causes.setdefault((finding.names, finding.witness.cause), finding)
+            known = causes.setdefault(_cause(finding), finding)
             if known is finding:
                 verdict.findings.append(finding)
             else:
                 known.also.append((finding.case, finding.witness.moment))
     return verdict
+
+
+def _cause(finding: Finding) -> tuple[object, ...]:
+    """Equal for what goes wrong for one reason: the same line of the model, the same classes, and in pf the same rule's queue."""
+    witness = finding.witness
+    of_rules = deciding(witness.other) if finding.case.gateway.system.family != "linux" else frozenset()
+    return finding.names, witness.outcomes, deciding(witness.one), of_rules
 
 
 def plan_party(plan: Plan, case: Case, trees: Trees, lost: frozenset[str] = frozenset()) -> Party:

@@ -17,6 +17,10 @@ class Result(Protocol):
     @property
     def blocked(self) -> bool: ...
 
+    @property
+    def kind(self) -> object:
+        """Equal for packets that are treated alike, whichever way they go."""
+
     def __hash__(self) -> int: ...
 
 
@@ -27,6 +31,10 @@ class Outcome:
     blocked: bool = False
     up: str | None = None
     down: str | None = None
+
+    @property
+    def kind(self) -> object:
+        return self.blocked, self.up or self.down
 
     def __str__(self) -> str:
         if self.blocked:

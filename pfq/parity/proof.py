@@ -1,5 +1,6 @@
 """Two rulesets and all packets: where they put a packet differently, and one packet for every cause."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -19,6 +20,7 @@ Moment = Literal["first", "later", "reply"]
 MOMENTS: tuple[Moment, ...] = ("first", "later", "reply")
 # Causes that are shown of one pair of classes: who has more has enough to begin with.
 MOST_CAUSES = 50
+_NAMES_A_QUEUE = re.compile(r"\bqueue\b")
 
 
 class Disagreement(Exception):
@@ -157,14 +159,20 @@ class Witness:
     other: Said
 
     @property
-    def cause(self) -> tuple[object, ...]:
-        """Equal for packets that are different for one reason."""
-        return (self.one.outcome, self.other.outcome, _places(self.one), _places(self.other))
+    def outcomes(self) -> tuple[object, object]:
+        """What both say, whichever way the packet goes."""
+        return self.one.outcome.kind, self.other.outcome.kind
 
 
 def _places(said: Said) -> frozenset[Place]:
     # What no line decided has no text.
     return frozenset(line.place for line in said.lines if line.text)
+
+
+def deciding(said: Said) -> frozenset[Place]:
+    """The places of the lines that name the packet's queue; of all lines that decided, where none names one (nft's do not)."""
+    named = frozenset(line.place for line in said.lines if _NAMES_A_QUEUE.search(line.text))
+    return named or _places(said)
 
 
 class Pair:
