@@ -1,6 +1,6 @@
 """`verify` finds what is broken on purpose, and what it calls harmless is: single packets, evaluated one by one, never show otherwise.
 
-`python -m pytest -s tests/parity/test_mutations.py -m slow` prints the counts of 320 mutants.
+`python -m pytest -s tests/parity/test_mutations.py -m slow` prints the counts of some 700 mutants.
 """
 
 from collections import Counter
@@ -185,6 +185,6 @@ def test_some_mutants(system: str) -> None:
 def test_many_mutants(system: str) -> None:
     chosen = Subject(system).mutants()
     assert len(chosen) > 150
-    counts = run(system, Random(8).sample(chosen, 80), 15)
+    counts = run(system, Random(8).sample(chosen, min(len(chosen), 200)), 15)
     assert counts["found"] > 50
     assert counts["harmless"] > 0
