@@ -20,7 +20,7 @@ def ruleset_of(gateway: Gateway, texts: Mapping[str, str]) -> Ruleset:
         from pfq.linux.evaluate import ruleset
 
         return ruleset(read(texts), carriers=_carriers(gateway))
-    return _pf_ruleset(gateway, next(iter(texts)), "".join(texts.values()))
+    return _pf_ruleset(gateway, texts)
 
 
 def _carriers(gateway: Gateway) -> dict[str, str]:
@@ -28,9 +28,10 @@ def _carriers(gateway: Gateway) -> dict[str, str]:
     return {uplink.interface: uplink.queue_on for uplink in gateway.uplinks if uplink.queue_on != wire(gateway, uplink)}
 
 
-def _pf_ruleset(gateway: Gateway, name: str, text: str) -> Ruleset:
+def _pf_ruleset(gateway: Gateway, texts: Mapping[str, str]) -> Ruleset:
     import pfq.pf
     import pfq.pf.evaluate
+    from pfq.parity.recorded import recorded
     from pfq.pf.system import Interface
 
     system = gateway.system
@@ -39,8 +40,13 @@ def _pf_ruleset(gateway: Gateway, name: str, text: str) -> Ruleset:
         if is_group(system, uplink.interface):
             known = machine.interface(uplink.queue_on)
             machine.add(Interface(uplink.queue_on, known.addresses if known is not None else (), groups=(uplink.interface,)))
+    listings = recorded(texts)
+    name = next(iter(texts))
     try:
-        tree = pfq.pf.read(text, system.name, system=machine, file_name=name)
+        if listings:
+            tree = pfq.pf.evaluate.printed(system.name, listings.rules, listings.translation, listings.queues, tables=listings.tables, system=machine)
+        else:
+            tree = pfq.pf.read("".join(texts.values()), system.name, system=machine, file_name=name)
     except pfq.pf.UnknownDialect as error:
         raise refuse("not-modelled", f"not modelled: {error}") from None
     return pfq.pf.evaluate.ruleset(tree, carriers=_carriers(gateway), file_name=name)

@@ -1,6 +1,7 @@
 """`pfq verify`: of models, of recorded files, of two rulesets; and that nothing hides behind an accepted difference."""
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -173,3 +174,42 @@ def test_without_oxidd_one_line_says_what_to_install(site: Path, capsys: pytest.
     status, out, err = run(capsys, str(site))
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert "pip install 'pfq[verify]'" in err
+
+
+_COMMANDS = {"queue": "pfctl -sq", "nat": "pfctl -sn", "rdr": "pfctl -sn", "binat": "pfctl -sn", "scrub": "pfctl -a * -sr", "altq": ""}
+
+
+def _record(conf: Path, system: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """What pfctl would print of the rules once they are loaded, a file a command, in place of the file."""
+    capsys.readouterr()
+    assert main(["check", "--as", system, "-v", str(conf)]) == 0
+    found: dict[str, str] = {}
+    for line in capsys.readouterr().out.splitlines():
+        first, _, rest = line.partition(" ")
+        if rest.startswith('= "') or first == "set":
+            continue
+        # pfctl -sq says the interface always
+        bare = first == "queue" and " on " not in line and " parent " not in line
+        shown = re.sub(r"^(queue \S+)", r"\1 on em0", line) if bare else line
+        command = _COMMANDS.get(first, "pfctl -a * -sr")
+        found[command] = found.get(command, "") + shown + "\n"
+    conf.unlink()
+    for command in found.keys() - {""}:
+        (conf.parent / command).write_text(found[command])
+
+
+def test_what_a_running_pf_prints_is_as_good_as_its_file(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = site.parent / "out"
+    for host, system in (("old", "openbsd-4.4"), ("new", "openbsd-7.6")):
+        _record(out / host / "pf.conf", system, capsys)
+    status, said, err = run(capsys, str(site), "--against", str(out))
+    assert (status, err) == (0, ""), said + err
+    rules = out / "new" / "pfctl -a * -sr"
+    rules.write_text(rules.read_text().replace("port = 443", "port = 444"))
+    status, said, _ = run(capsys, str(site), "--against", str(out))
+    assert status == 1
+    assert "pfctl -sr:" in said
+    (out / "new" / "pfctl -si").write_text("Status: Enabled\n")
+    status, _, err = run(capsys, str(site), "--against", str(out))
+    assert status == 2
+    assert "no recording has the name 'pfctl -si'" in err
