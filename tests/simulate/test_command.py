@@ -114,7 +114,11 @@ def test_an_interrupted_run_leaves_no_report(tmp_path: Path) -> None:
     report = tmp_path / "out.html"
     report.write_text("the old one")
     words = [sys.executable, "-c", _INTERRUPTED, SITE, "--host", "kue0", "--scenario", "many-users", "--duration", "20 h", "--report", str(report)]
-    running = subprocess.Popen(words, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path)))
+    running = subprocess.Popen(
+        words, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path)),
+        # Tests in the background ignore the signal, and what they start would too.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )  # fmt: skip
     assert running.stderr is not None
     assert running.stderr.readline() == "begun\n"
     running.send_signal(signal.SIGINT)

@@ -1,6 +1,7 @@
 """Stand-ins for the commands of vagrant/check: each notes down its call in `calls` and answers as the test says."""
 
 import os
+import signal
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,14 @@ answer() {
     return 0
 }
 """
+
+
+
+def _heed_signals() -> None:
+    """Tests in the background ignore these, and what they start would too."""
+    for each in (signal.SIGHUP, signal.SIGINT):
+        signal.signal(each, signal.SIG_DFL)
+
 
 _NOTED = '#!/bin/sh\necho "${0##*/} $*" >>"$STANDINS/calls"\n'
 
@@ -103,7 +112,9 @@ class Machine:
     def check(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Runs vagrant/check on the folder's rulesets, or with these arguments."""
         words = arguments or (str(self.folder / "rulesets"),)
-        return subprocess.run(["sh", CHECK, *words], capture_output=True, text=True, env=self.environment(), timeout=60, check=False)
+        return subprocess.run(
+            ["sh", CHECK, *words], capture_output=True, text=True, env=self.environment(), timeout=60, check=False, preexec_fn=_heed_signals
+        )
 
     def left(self) -> list[str]:
         """Temporary files that are still there."""

@@ -134,14 +134,14 @@ inside = {{ interface = "em1", networks = ["192.168.1.0/24"] }}
 links.line = {{ interface = "em0", scheduler = "priq" }}
 """
     lines = expected(expect, tmp_path, f'accept = ["starved-control", "ipv6-express"]\n{model}')
-    assert "queue express rank=0" in lines
+    assert "queue express rank=1" in lines
     (inside,) = [line for line in lines if line.startswith("tree em1")]
     assert inside.startswith("tree em1 inside hfsc interface=")
-    assert re.fullmatch(r"queue express bandwidth=(\d+) realtime=\1", lines[lines.index(inside) + 1])
+    assert re.fullmatch(r"queue interactive bandwidth=(\d+) realtime=\1", lines[lines.index(inside) + 1])
 
 
 def test_two_links_put_their_names_before_their_queues(expect: ModuleType, tmp_path: Path) -> None:
     model = SIMPLE + SIMPLE.replace("line", "other") + '[hosts.a]\nsystem = "openbsd-7.6"\n'
     model += 'links.line = { interface = "em0" }\nlinks.other = { interface = "em1" }\n'
     names = [line.split()[1] for line in expected(expect, tmp_path, model) if line.startswith("queue")]
-    assert names == ["line_express", "line_interactive", "line_bulk", "other_express", "other_interactive", "other_bulk"]
+    assert names == ["line_interactive", "line_express", "line_bulk", "other_interactive", "other_express", "other_bulk"]
