@@ -98,8 +98,10 @@ def test_what_cannot_be_done_is_refused_by_name(words: list[str], code: str) -> 
     assert [d.code for d in refused.value.diagnostics] == [code]
 
 
+# Tests in the background ignore the signal, and what they start would too.
 _INTERRUPTED = """
-import sys
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from argparse import ArgumentParser
 from pfq.simulate import command
 parser = ArgumentParser()
@@ -114,11 +116,7 @@ def test_an_interrupted_run_leaves_no_report(tmp_path: Path) -> None:
     report = tmp_path / "out.html"
     report.write_text("the old one")
     words = [sys.executable, "-c", _INTERRUPTED, SITE, "--host", "kue0", "--scenario", "many-users", "--duration", "20 h", "--report", str(report)]
-    running = subprocess.Popen(
-        words, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path)),
-        # Tests in the background ignore the signal, and what they start would too.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )  # fmt: skip
+    running = subprocess.Popen(words, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path)))
     assert running.stderr is not None
     assert running.stderr.readline() == "begun\n"
     running.send_signal(signal.SIGINT)

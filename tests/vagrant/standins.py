@@ -28,7 +28,6 @@ answer() {
 """
 
 
-
 def _heed_signals() -> None:
     """Tests in the background ignore these, and what they start would too."""
     for each in (signal.SIGHUP, signal.SIGINT):
